@@ -1,0 +1,1 @@
+"""Who plays: agents see observations only."""

@@ -1,0 +1,101 @@
+"""The words every agent shares: Agent, Decision, Trajectory, Reflection."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from games.game import Action, Game, Observation, Termination
+
+
+class Decision(NamedTuple):
+    """What an agent answers: its action, and what it wants kept with it."""
+
+    action: Action
+    """Must be one of the observation's legal actions; the referee rules on anything else."""
+    raw: str | None = None
+    """The text the action was read from, kept as it was."""
+    extra: Mapping[str, Any] | None = None
+    """JSON-ready facts about the decision, such as the visits of a search; kept in the record's `turns`."""
+
+
+class Reflection(NamedTuple):
+    """What an agent tells itself between episodes."""
+
+    text: str
+
+
+class Step(NamedTuple):
+    """One decision of a seat, as that seat saw it."""
+
+    observation: Observation
+    action: Action
+
+
+class Trajectory(NamedTuple):
+    """One seat's turns in one episode, and how it ended for that seat."""
+
+    episode: int
+    """Counted from 1."""
+    seat: int
+    steps: Sequence[Step]
+    total: float
+    """The seat's return, in the game's units."""
+    success: bool
+    termination: Termination
+    at_fault: bool
+    """Whether this seat was the offender that ended the episode."""
+
+
+class Setup(NamedTuple):
+    """What an agent is told when it is made for one match."""
+
+    game: Game
+    seat: int
+    """Its seat in the first episode; seats may rotate, so `observation.seat` counts from then on."""
+    seed: int
+    """63-bit seed of everything that the agent draws."""
+    episodes: int = 1
+    """How many episodes the match has."""
+
+
+class ProviderError(Exception):
+    """The agent could not play for a reason that is not its own (a server down, a quota spent): the match is void."""
+
+
+class Agent(ABC):
+    """One seat's player for the length of one match; its memory is its own attributes.
+
+    A subclass takes a Setup and then its parameters as keyword-only arguments with annotations and defaults; the
+    registry reads them off the signature. Same setup and same observations must give the same decisions.
+    """
+
+    version: ClassVar[int] = 1
+    """Raised when the same parameters begin to play differently: part of the fingerprint."""
+    draws_from_process: ClassVar[bool] = False
+    """Whether it draws from a generator of the whole process, so that one such match at a time runs in a process."""
+    interactive: ClassVar[bool] = False
+    """Whether a person must be there: such an agent plays in `arena play` only."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+
+    @classmethod
+    def misfit(cls, game: Game, **params: Any) -> str | None:
+        """Why an agent with these parameters cannot play this game, or None. Must be cheap for cheap agents."""
+        return None
+
+    @abstractmethod
+    async def act(self, observation: Observation) -> Decision:
+        """Choose one of the legal actions."""
+
+    async def reflect(self, trajectory: Trajectory) -> Reflection | None:
+        """Called after every episode of a match but the last."""
+        return None
+
+
+class TabularPolicy(Protocol):
+    """An agent whose policy can be read without playing: what exploitability and best responses need."""
+
+    def probabilities(self, observation: Observation) -> Mapping[Action, float]:
+        """Probability of each legal action in this information state; they sum to 1."""
+        ...

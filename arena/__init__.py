@@ -1,0 +1,1 @@
+"""Play one match fairly, many at once; this floor knows no database."""

@@ -1,0 +1,1 @@
+"""What is played: rules, states and the words a seat reads."""

@@ -1,0 +1,219 @@
+"""The grammar `name(key=value,...)` in which games and agents are named."""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias
+
+from games.errors import UserError
+
+Value: TypeAlias = "bool | int | float | str | list[Value]"
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w\-.]*")
+_BARE = re.compile(r"""[^,()\[\]="'\s]+""")
+_INTEGER = re.compile(r"[+-]?\d+")
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
+MAX_LENGTH = 20_000
+MAX_DEPTH = 50
+
+
+class SpecError(UserError):
+    """A game or agent string that cannot be read, or names something that does not exist."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A parsed spec: its name and its parameters as written. A nested spec stays a string in canonical form."""
+
+    name: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The canonical form: keys sorted, no spaces."""
+        if not self.params:
+            return self.name
+        inner = ",".join(f"{key}={render(value)}" for key, value in sorted(self.params.items()))
+        return f"{self.name}({inner})"
+
+
+def parse(text: str) -> Spec:
+    """Read one spec. Raises SpecError with the place where reading stopped."""
+    return _Reader(text).whole()
+
+
+def split(text: str) -> list[str]:
+    """Split a comma list of specs at bracket depth 0; empty parts are dropped."""
+    parts, depth, start, quote = [], 0, 0, ""
+    for place, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote and text[place - 1] != "\\" else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """Split `NAME=SPEC` at the first `=` outside brackets; the name is None where there is none."""
+    head, equals, tail = text.partition("=")
+    if equals and not set("([\"'") & set(head):
+        return head.strip(), tail.strip()
+    return None, text.strip()
+
+
+def render(value: Value) -> str:
+    """Write a value so that `parse` reads the same value back."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ",".join(render(item) for item in value) + "]"
+    if isinstance(value, int | float):
+        return repr(value)
+    if _reads_back(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def near(word: str, choices: Iterable[str]) -> str:
+    """A phrase that names the choices nearest to a word, to end an error message."""
+    options = list(choices)
+    if not options:
+        return "it takes none"
+    close = difflib.get_close_matches(word, options, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "choices: " + ", ".join(options) if len(options) <= 12 else f"{len(options)} choices"
+
+
+def _reads_back(text: str) -> bool:
+    """Whether a string may stand without quotes: it reads back as itself, not as another type."""
+    try:
+        reader = _Reader(text)
+        value = reader.value(1)
+        return reader.done() and isinstance(value, str) and value == text and text[0] not in "\"'"
+    except (SpecError, IndexError):
+        return False
+
+
+class _Reader:
+    """A recursive-descent reader over one string."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        if len(text) > MAX_LENGTH:
+            self.fail(f"longer than {MAX_LENGTH} characters")
+
+    def fail(self, why: str) -> NoReturn:
+        shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
+        raise SpecError(f"cannot read {shown!r}: {why} at character {self.place + 1}")
+
+    def whole(self) -> Spec:
+        spec = self.spec(0)
+        if not self.done():
+            self.fail(f"unexpected {self.text[self.place]!r}")
+        return spec
+
+    def done(self) -> bool:
+        self.space()
+        return self.place >= len(self.text)
+
+    def space(self) -> None:
+        while self.place < len(self.text) and self.text[self.place].isspace():
+            self.place += 1
+
+    def at(self, char: str) -> bool:
+        """Step over one character if it comes next."""
+        self.space()
+        if self.text.startswith(char, self.place):
+            self.place += 1
+            return True
+        return False
+
+    def need(self, char: str) -> None:
+        if not self.at(char):
+            self.fail(f"expected {char!r}")
+
+    def match(self, pattern: re.Pattern[str], what: str) -> str:
+        self.space()
+        found = pattern.match(self.text, self.place)
+        if not found:
+            self.fail(f"expected {what}")
+        self.place = found.end()
+        return found.group()
+
+    def spec(self, depth: int) -> Spec:
+        name = self.match(_NAME, "a name")
+        return Spec(name, self.params(depth) if self.at("(") else {})
+
+    def params(self, depth: int) -> dict[str, Value]:
+        if depth > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH}")
+        params: dict[str, Value] = {}
+        if self.at(")"):
+            return params
+        while True:
+            key = self.match(_NAME, "a parameter name")
+            self.need("=")
+            if key in params:
+                self.fail(f"parameter {key!r} given twice")
+            params[key] = self.value(depth + 1)
+            if self.at(")"):
+                return params
+            self.need(",")
+
+    def value(self, depth: int) -> Value:
+        self.space()
+        if self.at("["):
+            return list(self.items(depth))
+        if self.place < len(self.text) and self.text[self.place] in "\"'":
+            return self.quoted()
+        word = self.match(_BARE, "a value")
+        if self.at("("):
+            return str(Spec(word, self.params(depth)))
+        return _typed(word)
+
+    def items(self, depth: int) -> Iterator[Value]:
+        if depth > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH}")
+        if self.at("]"):
+            return
+        while True:
+            yield self.value(depth + 1)
+            if self.at("]"):
+                return
+            self.need(",")
+
+    def quoted(self) -> str:
+        quote = self.text[self.place]
+        self.place += 1
+        letters = []
+        while self.place < len(self.text):
+            char = self.text[self.place]
+            self.place += 1
+            if char == quote:
+                return "".join(letters)
+            if char == "\\" and self.place < len(self.text):
+                char = self.text[self.place]
+                self.place += 1
+            letters.append(char)
+        self.fail("a quote is not closed")
+
+
+def _typed(word: str) -> Value:
+    if word in ("true", "True"):
+        return True
+    if word in ("false", "False"):
+        return False
+    if _INTEGER.fullmatch(word):
+        return int(word) if len(word) <= 30 else word
+    if _FLOAT.fullmatch(word):
+        return float(word)
+    return word

@@ -1,0 +1,1 @@
+"""How OpenSpiel games speak: rules, boards and action names in plain words."""

@@ -1,0 +1,50 @@
+"""The interface between an OpenSpiel game and the words people and language models read."""
+
+from typing import Any
+
+import pyspiel
+
+
+class Words:
+    """How one OpenSpiel game speaks. This base class gives OpenSpiel's own strings.
+
+    `view` and `action` may use only what the seat knows: they must be equal wherever the seat's information state
+    is (and the action, for `action`). Action names must be unique within a position and hold no line breaks.
+    """
+
+    fixed_names = False
+    """Whether an action's name depends on seat and action only, so that it can be looked up in a table."""
+    public_moves = False
+    """Whether every seat sees every move of the others (chance apart) in a game of imperfect information."""
+
+    def __init__(self, game: Any) -> None:
+        self.game = game
+
+    def title(self) -> str:
+        return str(self.game.get_type().long_name)
+
+    def rules(self) -> str:
+        kind = self.game.get_type()
+        seats = self.game.num_players()
+        turns = "at the same time" if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else "in turn"
+        players = "One player plays" if seats == 1 else f"{seats} players move {turns}"
+        return (
+            f"{self.title()}. {players}; each tries to get the highest return, "
+            f"which lies between {self.game.min_utility():g} and {self.game.max_utility():g}."
+        )
+
+    def board(self, state: Any) -> str:
+        return str(state)
+
+    def view(self, state: Any, seat: int) -> str:
+        kind = self.game.get_type()
+        perfect = kind.information != pyspiel.GameType.Information.IMPERFECT_INFORMATION
+        if kind.provides_information_state_string and not (perfect and kind.provides_observation_string):
+            return str(state.information_state_string(seat))
+        return str(state.observation_string(seat))
+
+    def action(self, state: Any, seat: int, action: int) -> str:
+        return str(state.action_to_string(seat, action))
+
+    def chance(self, state: Any, outcome: int) -> str:
+        return str(state.action_to_string(state.current_player(), outcome))

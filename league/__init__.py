@@ -1,0 +1,1 @@
+"""Who meets whom, who is better, and what is kept."""
