@@ -1,0 +1,123 @@
+"""One play of a game: who moved, what was played, how it ended."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from agents.agent import Agent, Step
+from arena.referee import Fault, Note, Referee
+from games.game import Action, Game, GameSpec, State, Termination, sole_winner
+from games.seeding import digest
+
+OnTurn = Callable[[int, Action], None]
+"""Called after each turn with its seat and action."""
+
+
+class EpisodeRecord(NamedTuple):
+    """One episode as it is kept. Lists by seat have one entry a seat; turns run in parallel lists."""
+
+    episode: int
+    """Counted from 1."""
+    seed: int
+    order: tuple[int, ...]
+    """order[i] is the agent in seat i, by its place in the match."""
+    turn_seats: list[int]
+    actions: list[Action]
+    returns: tuple[float, ...]
+    success: tuple[bool, ...]
+    termination: Termination
+    offender: int | None
+    notes: list[Note]
+
+    @property
+    def trajectory_hash(self) -> str:
+        """16 hexadecimal digits; equal for episodes with the same turns."""
+        return digest(8, *self.turn_seats, *self.actions).hex()
+
+
+class EpisodePlan(NamedTuple):
+    """What is fixed before an episode is played."""
+
+    episode: int
+    seed: int
+    order: tuple[int, ...]
+    max_turns: int | None
+
+
+async def play_episode(
+    game: Game,
+    plan: EpisodePlan,
+    agents: Sequence[Agent],
+    referee: Referee,
+    steps: Sequence[list[Step] | None],
+    on_turn: OnTurn | None = None,
+) -> tuple[EpisodeRecord, Fault | None]:
+    """Play one episode; `agents` and `steps` are by seat. The fault is the one that ended it, if one did.
+
+    `steps[seat]` collects what a seat saw and did, for agents that reflect; None for those that do not.
+    """
+    referee.begin(plan.order)
+    state = game.new_episode(plan.seed)
+    turn_seats: list[int] = []
+    actions: list[Action] = []
+    limit = plan.max_turns or game.spec.max_turns + 1
+    while seats := state.seats_to_act():
+        if len(actions) >= limit:
+            return _record(plan, state, turn_seats, actions, Termination.MAX_TURNS, referee), None
+        joint: dict[int, Action] = {}
+        turn = len(actions)
+        for seat in seats:
+            observation = state.observe(seat)
+            ruling = await referee.decide(agents[seat], observation, turn)
+            if isinstance(ruling, Fault):
+                return forfeit(game.spec, plan, turn_seats, actions, seat, ruling, referee.notes), ruling
+            joint[seat] = ruling
+            turn += 1
+            if (kept := steps[seat]) is not None:
+                kept.append(Step(observation, ruling))
+        state.apply(joint)
+        for seat in seats:
+            turn_seats.append(seat)
+            actions.append(joint[seat])
+            if on_turn is not None:
+                on_turn(seat, joint[seat])
+    return _record(plan, state, turn_seats, actions, Termination.FINISHED, referee), None
+
+
+def forfeit(
+    spec: GameSpec,
+    plan: EpisodePlan,
+    turn_seats: list[int],
+    actions: list[Action],
+    offender: int,
+    fault: Fault,
+    notes: list[Note],
+) -> EpisodeRecord:
+    """An episode that one seat's fault ended."""
+    returns = forfeit_returns(spec, offender)
+    success = sole_winner(returns) if spec.seats > 1 else (False,)
+    return EpisodeRecord(
+        plan.episode, plan.seed, plan.order, turn_seats, actions, returns, success, fault.termination, offender, notes
+    )
+
+
+def forfeit_returns(spec: GameSpec, offender: int) -> tuple[float, ...]:
+    """The offender gets the game's minimum; in a zero-sum game the others share its negative, else they get 0."""
+    others = -spec.min_utility / (spec.seats - 1) if spec.seats > 1 and spec.utility.value == "zero_sum" else 0.0
+    return tuple([spec.min_utility if seat == offender else others for seat in range(spec.seats)])
+
+
+def _record(
+    plan: EpisodePlan, state: State, turn_seats: list[int], actions: list[Action], why: Termination, referee: Referee
+) -> EpisodeRecord:
+    return EpisodeRecord(
+        plan.episode,
+        plan.seed,
+        plan.order,
+        turn_seats,
+        actions,
+        state.returns(),
+        state.success(),
+        why,
+        None,
+        referee.notes,
+    )

@@ -1,0 +1,224 @@
+"""One match: its identity, its episodes between the same agents, and its result."""
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from agents.agent import Agent, ProviderError, Setup, Step, Trajectory
+from agents.registry import Recipe
+from arena.episode import EpisodePlan, EpisodeRecord, OnTurn, forfeit, play_episode
+from arena.referee import Fault, Referee, Watch
+from arena.rules import MatchRules
+from games.game import Game, GameSpec, Termination
+from games.seeding import derive
+
+TIE = 1e-9
+"""Mean returns closer than this share a place."""
+
+
+class Match(NamedTuple):
+    """What is to be played; equal matches give equal results for classical agents."""
+
+    match_id: str
+    tournament: str
+    game: str
+    """Canonical game string."""
+    round: int
+    pair: int
+    """Matches of one pair index share their seed."""
+    replica: int
+    seed: int
+    names: tuple[str, ...]
+    """Names of the agents, by seat in the first episode; the next two run in parallel."""
+    specs: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+    rules: MatchRules
+
+
+class ReflectionRecord(NamedTuple):
+    """What an agent told itself after an episode."""
+
+    episode: int
+    seat: int
+    agent: int
+    text: str
+
+
+class MatchResult(NamedTuple):
+    """A finished match. Lists by agent follow the match's order of agents."""
+
+    match: Match
+    episodes: Sequence[EpisodeRecord]
+    mean_returns: tuple[float, ...]
+    places: tuple[int, ...]
+    faults: tuple[int, ...]
+    reflections: Sequence[ReflectionRecord]
+
+
+class VoidMatchError(Exception):
+    """The match could not be played for a reason that is no agent's fault; the message says why."""
+
+
+class Listener(Protocol):
+    """Is told of a match as it goes on."""
+
+    def turn(self, seat: int, action: str) -> None:
+        """A seat's action was played."""
+
+    def episode(self, record: EpisodeRecord) -> None:
+        """An episode is over."""
+
+    def reflection(self, record: ReflectionRecord) -> None:
+        """An agent looked back."""
+
+
+def plan_episode(match: Match, episode: int) -> EpisodePlan:
+    """Seed and seats of an episode (from 1): agents keep their seats, or each moves on by one after an episode."""
+    deal = episode if match.rules.deals == "fresh" else 1
+    count = len(match.names)
+    shift = (episode - 1) % count if match.rules.seats == "rotate" else 0
+    order = tuple([(seat - shift) % count for seat in range(count)])
+    return EpisodePlan(episode, derive(match.seed, "deal", deal), order, match.rules.max_turns)
+
+
+async def play_match(
+    match: Match, game: Game, recipes: Sequence[Recipe], watch: Watch | None = None, listener: Listener | None = None
+) -> MatchResult:
+    """Play a match: make the agents, play the episodes, let agents reflect between them.
+
+    Raises VoidMatchError when a provider or the game itself failed.
+    """
+    referee = Referee(match.rules, random.Random(derive(match.seed, match.replica, "referee")), watch)
+    try:
+        return await _play(match, game, recipes, referee, listener)
+    except ProviderError as error:
+        raise VoidMatchError(str(error)) from error
+    except Exception as error:  # agents' exceptions are faults by now: this one comes from the game
+        raise VoidMatchError(f"game {match.game} failed: {type(error).__name__}: {error}") from error
+
+
+async def _play(
+    match: Match, game: Game, recipes: Sequence[Recipe], referee: Referee, listener: Listener | None
+) -> MatchResult:
+    rules = match.rules
+    agents: list[Agent] = []
+    for seat, recipe in enumerate(recipes):
+        setup = Setup(game, seat, derive(match.seed, match.replica, seat), rules.episodes)
+        agent = await referee.seat(recipe, setup)
+        if isinstance(agent, Fault):
+            return forfeit_rest(match, game.spec, [], seat, agent)
+        agents.append(agent)
+    reflects = [type(agent).reflect is not Agent.reflect for agent in agents]
+    episodes: list[EpisodeRecord] = []
+    reflections: list[ReflectionRecord] = []
+    on_turn: OnTurn | None = listener.turn if listener else None
+    for number in range(1, rules.episodes + 1):
+        plan = plan_episode(match, number)
+        steps: list[list[Step] | None] = [[] if reflects[agent] else None for agent in plan.order]
+        seated = [agents[agent] for agent in plan.order]
+        record, fault = await play_episode(game, plan, seated, referee, steps, on_turn)
+        episodes.append(record)
+        if listener is not None:
+            listener.episode(record)
+        if fault is not None and fault.ends_match and record.offender is not None:
+            return forfeit_rest(match, game.spec, episodes, plan.order[record.offender], fault, reflections)
+        if number == rules.episodes or (rules.stop_on_win and record.success[plan.order.index(0)]):
+            break
+        for seat, kept in enumerate(steps):
+            if kept is not None:
+                found = await referee.reflect(seated[seat], _trajectory(record, seat, kept))
+                if isinstance(found, Fault):
+                    return forfeit_rest(match, game.spec, episodes, plan.order[seat], found, reflections)
+                if found is not None:
+                    reflections.append(ReflectionRecord(number, seat, plan.order[seat], found.text))
+                    if listener is not None:
+                        listener.reflection(reflections[-1])
+    return result(match, episodes, reflections)
+
+
+def _trajectory(record: EpisodeRecord, seat: int, steps: Sequence[Step]) -> Trajectory:
+    at_fault = record.offender == seat
+    total, success = record.returns[seat], record.success[seat]
+    return Trajectory(record.episode, seat, steps, total, success, record.termination, at_fault)
+
+
+def forfeit_rest(
+    match: Match,
+    spec: GameSpec,
+    episodes: Sequence[EpisodeRecord],
+    agent: int,
+    fault: Fault,
+    reflections: Sequence[ReflectionRecord] = (),
+) -> MatchResult:
+    """The result when an agent is gone after some episodes: it forfeits all that were left.
+
+    Where no episode holds the fault itself yet, the first one forfeited does.
+    """
+    kept = list(episodes)
+    named = bool(kept) and kept[-1].termination == fault.termination
+    for number in range(len(kept) + 1, match.rules.episodes + 1):
+        plan = plan_episode(match, number)
+        why = Fault(Termination.FORFEITED, fault.why) if named else fault
+        kept.append(forfeit(spec, plan, [], [], plan.order.index(agent), why, []))
+        named = True
+    return result(match, kept, reflections)
+
+
+def episode_lost(
+    match: Match,
+    spec: GameSpec,
+    episodes: Sequence[EpisodeRecord],
+    turns: tuple[list[int], list[str]],
+    agent: int,
+    fault: Fault,
+    reflections: Sequence[ReflectionRecord],
+) -> MatchResult:
+    """The result when an agent's process died in the episode after `episodes`, of which `turns` were played."""
+    plan = plan_episode(match, len(episodes) + 1)
+    record = forfeit(spec, plan, *turns, plan.order.index(agent), fault, [])
+    return forfeit_rest(match, spec, [*episodes, record], agent, fault, reflections)
+
+
+def result(
+    match: Match, episodes: Sequence[EpisodeRecord], reflections: Sequence[ReflectionRecord] = ()
+) -> MatchResult:
+    """Sum up the episodes of a match by agent."""
+    count = len(match.names)
+    if len(episodes) == 1 and episodes[0].offender is None and not episodes[0].notes:
+        means = episodes[0].returns
+        return MatchResult(match, episodes, means, places(means), (0,) * count, reflections)
+    totals = [0.0] * count
+    faults = [0] * count
+    for record in episodes:
+        for seat, agent in enumerate(record.order):
+            totals[agent] += record.returns[seat]
+        for seat in _faulty_seats(record):
+            faults[record.order[seat]] += 1
+    means = tuple([total / len(episodes) for total in totals])
+    last = episodes[-1]
+    final = tuple([last.returns[last.order.index(agent)] for agent in range(count)])
+    ranked = places(final if match.rules.score_by == "last" else means)
+    return MatchResult(match, episodes, means, ranked, tuple(faults), reflections)
+
+
+def _faulty_seats(record: EpisodeRecord) -> list[int]:
+    """One entry for each faulty decision: those noted, and an end that no note tells (a death, a lost constructor)."""
+    seats = [note.seat for note in record.notes if note.fault is not None]
+    if record.offender is not None and record.offender not in seats and record.termination != Termination.FORFEITED:
+        seats.append(record.offender)
+    return seats
+
+
+def places(values: Sequence[float]) -> tuple[int, ...]:
+    """Rank values from the highest, 0 first; values within TIE of the next higher one share its place."""
+    if len(values) == 2:
+        gap = values[0] - values[1]
+        if -TIE < gap < TIE:
+            return (0, 0)
+        return (0, 1) if gap > 0 else (1, 0)
+    order = sorted(range(len(values)), key=lambda index: -values[index])
+    ranked = [0] * len(values)
+    for rank, index in enumerate(order[1:], start=1):
+        before = order[rank - 1]
+        ranked[index] = ranked[before] if values[before] - values[index] < TIE else rank
+    return tuple(ranked)

@@ -1,0 +1,183 @@
+"""Rules on every decision of an agent: a fault is a value, recorded with what the agent said."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
+from agents.registry import Recipe
+from arena.rules import MatchRules
+from games.game import Action, Observation, Termination
+
+MAX_RAW = 100_000
+"""Characters of what an agent said that are kept."""
+
+OUTSIDE, ACTING, STARTED, MATCH = 0.0, 0, 1, 2
+"""Places in a watch: which agent of the match is acting (its place + 1, or OUTSIDE), since when, in which match."""
+
+
+class Watch(Protocol):
+    """Three numbers, in memory that a watchdog in another process may share."""
+
+    def __getitem__(self, place: int, /) -> float: ...
+
+    def __setitem__(self, place: int, value: float, /) -> None: ...
+
+
+_T = TypeVar("_T")
+_X = TypeVar("_X")
+
+
+class Note(NamedTuple):
+    """A decision that carries more than its action, or an attempt that was a fault."""
+
+    turn: int
+    seat: int
+    attempt: int
+    action: Action | None
+    raw: str | None
+    fault: Termination | None
+    extra: str | None
+    """JSON."""
+
+
+class Fault(NamedTuple):
+    """What ended an agent's episode or match, and the words that say why."""
+
+    termination: Termination
+    why: str
+
+    @property
+    def ends_match(self) -> bool:
+        """Whether the agent is gone, so that the rest of the match is forfeited."""
+        return self.termination in (Termination.CRASHED, Termination.HUNG, Termination.OUT_OF_MEMORY)
+
+
+class Referee:
+    """Asks the agents of one match and rules on what they answer.
+
+    `watch` is where the referee writes who is acting since when, for a watchdog in another process to read.
+    """
+
+    def __init__(self, rules: MatchRules, rng: random.Random, watch: Watch | None = None) -> None:
+        self._rules = rules
+        self._limit = rules.seconds_per_action
+        self._rng = rng
+        self._watch: Watch = watch if watch is not None else [0.0] * 3
+        self._order: Sequence[int] = range(1 << 16)
+        self.notes: list[Note] = []
+
+    def begin(self, order: Sequence[int]) -> None:
+        """Start an episode in which order[seat] is the agent's place in the match."""
+        self._order = order
+        self.notes = []
+
+    async def seat(self, recipe: Recipe, setup: Setup) -> Agent | Fault:
+        """Make an agent; its constructor is ruled on like a decision."""
+
+        async def construct(setup: Setup) -> Agent:
+            return recipe.make(setup)
+
+        return await self._ask(setup.seat, construct, setup)
+
+    async def reflect(self, agent: Agent, trajectory: Trajectory) -> Reflection | Fault | None:
+        """Let an agent look back on an episode."""
+        found = await self._ask(trajectory.seat, agent.reflect, trajectory)
+        if found is None or isinstance(found, Fault) or (isinstance(found, Reflection) and isinstance(found.text, str)):
+            return found
+        return Fault(Termination.CRASHED, f"reflect returned {type(found).__name__}, not a Reflection")
+
+    async def decide(self, agent: Agent, observation: Observation, turn: int) -> Action | Fault:
+        """One decision of one seat: its action, or the fault that ends the episode for it."""
+        attempt = 0
+        while True:
+            decision = await self._ask(observation.seat, agent.act, observation)
+            fault = self._ruling(decision, observation)
+            if fault is None:
+                assert isinstance(decision, Decision)
+                if decision.raw is not None or decision.extra is not None or attempt:
+                    self._note(turn, observation.seat, attempt, decision, None)
+                return decision.action
+            self._note(turn, observation.seat, attempt, decision, fault)
+            if fault.ends_match:
+                return fault
+            if self._rules.on_fault == "fallback":
+                return self._rng.choice(observation.legal_actions)
+            attempt += 1
+            if attempt > self._rules.retries:
+                return fault
+
+    def _ruling(self, decision: object, observation: Observation) -> Fault | None:
+        if isinstance(decision, Decision):
+            action = decision.action
+            if isinstance(action, str) and observation.allows(action):
+                return None if decision.extra is None else _fault_of_extra(decision.extra)
+            if action is None or action == "":
+                return Fault(Termination.UNPARSABLE, "no action could be read")
+            if not isinstance(action, str):
+                return Fault(Termination.ILLEGAL, f"an action is a string, not {type(action).__name__}")
+            return Fault(Termination.ILLEGAL, f"{action[:200]!r} is not a legal action")
+        if isinstance(decision, Fault):
+            return decision
+        return Fault(Termination.CRASHED, f"act returned {type(decision).__name__}, not a Decision")
+
+    def _note(self, turn: int, seat: int, attempt: int, decision: object, fault: Fault | None) -> None:
+        said = decision if isinstance(decision, Decision) else None
+        raw = said.raw if said else None
+        if fault is not None and raw is None:
+            raw = said.action if said and isinstance(said.action, str) and said.action else fault.why
+        kept = raw[:MAX_RAW] if isinstance(raw, str) else None
+        if fault is not None:
+            self.notes.append(Note(turn, seat, attempt, None, kept, fault.termination, None))
+        elif said is not None:
+            extra = json.dumps(said.extra) if said.extra is not None else None
+            self.notes.append(Note(turn, seat, attempt, said.action, kept, None, extra))
+
+    async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X) -> _T | Fault:
+        """Await an agent under the watch; what it raises becomes a fault. The one broad except around agents.
+
+        What ends the process instead leaves the watch set, so that the seat can be blamed.
+        """
+        watch, limit = self._watch, self._limit
+        watch[STARTED] = start = time.monotonic()
+        watch[ACTING] = self._order[seat] + 1
+        found: _T | Fault
+        try:
+            if limit is None:
+                found = await ask(about)
+            else:
+                async with asyncio.timeout(limit):
+                    found = await ask(about)
+                if time.monotonic() - start > limit:
+                    found = Fault(Termination.TOO_SLOW, f"took longer than {limit:g} s")
+        except ProviderError:
+            raise
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - all it raises is its own fault
+            found = self._blame(error, time.monotonic() - start)
+        watch[ACTING] = OUTSIDE
+        return found
+
+    def _blame(self, error: BaseException, seconds: float) -> Fault:
+        """What an exception out of an agent means."""
+        if isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise error
+        if isinstance(error, TimeoutError) and self._limit is not None and seconds >= self._limit:
+            return Fault(Termination.TOO_SLOW, f"took longer than {self._limit:g} s")
+        if isinstance(error, MemoryError):
+            return Fault(Termination.OUT_OF_MEMORY, "out of memory")
+        words = " ".join(str(error).split())[:500]
+        return Fault(Termination.CRASHED, f"{type(error).__name__}: {words}" if words else type(error).__name__)
+
+
+def _fault_of_extra(extra: object) -> Fault | None:
+    """What an agent wants kept must be JSON."""
+    try:
+        json.dumps(extra)
+    except (TypeError, ValueError, RecursionError) as error:
+        return Fault(Termination.CRASHED, f"the decision's extra is not JSON: {error}")
+    return None
