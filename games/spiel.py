@@ -10,7 +10,19 @@ from typing import Any
 
 import pyspiel
 
-from games.game import CHANCE, Action, Dynamics, Event, Game, GameSpec, Information, Observation, SampleError, State, Utility
+from games.game import (
+    CHANCE,
+    Action,
+    Dynamics,
+    Event,
+    Game,
+    GameSpec,
+    Information,
+    Observation,
+    SampleError,
+    State,
+    Utility,
+)
 from games.sampling import sample_by_search
 from games.spec import Spec, SpecError, Value, near, parse, render
 from games.text.table import words_for
@@ -25,7 +37,7 @@ LEFT_OUT = {
 """Registered OpenSpiel games that cannot be played here, and why."""
 
 _RESAMPLES = frozenset(
-    "bargaining blackjack bridge colored_trails euchre gin_rummy hearts kuhn_poker leduc_poker oh_hell universal_poker".split()
+    ["bargaining", "blackjack", "bridge", "colored_trails", "euchre", "gin_rummy", "hearts", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker"]
 )
 """Games of hidden information whose own resampler is implemented (trying it elsewhere prints to stderr)."""
 
@@ -164,8 +176,9 @@ class SpielState(State):
             raise ValueError("the episode is over")
         if not self.game.spec.terminal_rewards:
             self._returns = tuple(spiel.returns())
+        start = len(log)
         for seat in seats:
-            self._seen[seat] = len(log)
+            self._seen[seat] = start
             log.append(Event(seat, actions[seat]))
         self._names = {}
         if spiel.current_player() == _SIMULTANEOUS:
@@ -223,6 +236,9 @@ class SpielObservation(Observation):
     def legal_actions(self) -> tuple[Action, ...]:
         return tuple(self._now.legal(self.seat))
 
+    def allows(self, action: Action) -> bool:
+        return action in self._now.legal(self.seat)
+
     @property
     def text(self) -> str:
         state = self._now
@@ -256,10 +272,7 @@ class SpielObservation(Observation):
 
 def information_key(game: SpielGame, spiel: Any, seat: int) -> str:
     """What identifies the information state of a seat: the board in games of perfect information."""
-    kind = game.spiel.get_type()
-    if kind.provides_information_state_string and not (game.perfect and kind.provides_observation_string):
-        return str(spiel.information_state_string(seat))
-    return str(spiel.observation_string(seat))
+    return game.words.key(spiel, seat)
 
 
 def legal_names(game: SpielGame, spiel: Any, seat: int) -> dict[Action, int]:

@@ -10,6 +10,7 @@ class Words:
 
     `view` and `action` may use only what the seat knows: they must be equal wherever the seat's information state
     is (and the action, for `action`). Action names must be unique within a position and hold no line breaks.
+    The constructor raises SpecError for parameters that OpenSpiel accepts and then cannot play.
     """
 
     fixed_names = False
@@ -19,6 +20,10 @@ class Words:
 
     def __init__(self, game: Any) -> None:
         self.game = game
+        self.seats: int = game.num_players()
+        kind = game.get_type()
+        perfect = kind.information != pyspiel.GameType.Information.IMPERFECT_INFORMATION
+        self._remembers = kind.provides_information_state_string and not (perfect and kind.provides_observation_string)
 
     def title(self) -> str:
         return str(self.game.get_type().long_name)
@@ -36,15 +41,35 @@ class Words:
     def board(self, state: Any) -> str:
         return str(state)
 
-    def view(self, state: Any, seat: int) -> str:
-        kind = self.game.get_type()
-        perfect = kind.information != pyspiel.GameType.Information.IMPERFECT_INFORMATION
-        if kind.provides_information_state_string and not (perfect and kind.provides_observation_string):
+    def key(self, state: Any, seat: int) -> str:
+        """What identifies the information state of a seat: the board in games of perfect information."""
+        if self._remembers:
             return str(state.information_state_string(seat))
         return str(state.observation_string(seat))
+
+    def view(self, state: Any, seat: int) -> str:
+        return self.key(state, seat)
 
     def action(self, state: Any, seat: int, action: int) -> str:
         return str(state.action_to_string(seat, action))
 
+    def seat_name(self, seat: int) -> str:
+        """What a seat is called in boards, such as its colour."""
+        return f"seat {seat}"
+
+    def status(self, state: Any) -> str:
+        """One line for spectators: whose move it is, or the returns."""
+        if state.is_terminal():
+            shares = [f"{signed(value)} for {self.seat_name(seat)}" for seat, value in enumerate(state.returns())]
+            return "Over. Returns: " + ", ".join(shares)
+        if state.is_simultaneous_node():
+            return "All seats choose at the same time."
+        return "Chance is next." if state.is_chance_node() else f"To move: {self.seat_name(state.current_player())}"
+
     def chance(self, state: Any, outcome: int) -> str:
         return str(state.action_to_string(state.current_player(), outcome))
+
+
+def signed(value: float) -> str:
+    """A payoff with its sign: +1, -0.5, 0."""
+    return f"{value:+g}" if value else "0"
