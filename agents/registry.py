@@ -16,6 +16,13 @@ from games.seeding import digest
 from games.spec import Spec, SpecError, Value, near, parse, render, split_name
 
 TABLE: dict[str, str] = {
+    "always": "agents.constant:Always",
+    "biased": "agents.constant:Biased",
+    "heuristic": "agents.heuristic:Heuristic",
+    "human": "agents.human:Human",
+    "kuhn": "agents.archetypes:Kuhn",
+    "priority": "agents.archetypes:Priority",
+    "roshambo": "agents.roshambo:Roshambo",
     "random": "agents.uniform:Uniform",
 }
 """Name -> "module:class"."""
