@@ -78,8 +78,8 @@ def matches(line: str, legal: Sequence[Action]) -> list[Action]:
 
 def printable(text: str) -> str:
     """Text without control and format characters (categories Cc and Cf), so that a game cannot steer the terminal."""
-    kept = [char for char in text.expandtabs() if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf")]
-    return "".join(kept)
+    kept = [char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf")]
+    return "".join(kept).expandtabs()
 
 
 def _bare(text: str) -> str:
