@@ -1,1 +1,1 @@
-"""What is kept: one DuckDB file."""
+"""What is kept: tournaments, matches and ratings in one DuckDB file. Nothing outside this package imports duckdb."""

@@ -1,6 +1,11 @@
 -- The tables of a store, in the order in which data flows. What stands below the line is derived: it can be
 -- dropped and fitted again. No keys are indexed: an anti-join inside each write keeps matches unique.
 
+CREATE TABLE meta (
+    application VARCHAR NOT NULL,  -- metarena: what tells a store from any other DuckDB database
+    version INTEGER NOT NULL       -- of the schema, see migrations.py
+);
+
 CREATE TABLE tournaments (
     tournament VARCHAR NOT NULL,   -- its --name, or a hash of game, rules, seed and format
     ordinal INTEGER NOT NULL,      -- order of arrival in this store, from 0: ratings are folded in it

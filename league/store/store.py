@@ -1,0 +1,217 @@
+"""The store: one DuckDB file that no process holds open, so that runs, the terminal and notebooks can share it."""
+
+import contextlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from games.errors import RunError, UserError
+from league.store import batch as batches
+from league.store import migrations, registration, spill
+from league.store.connection import BusyError, create, missing, one_line, opened
+from league.store.registration import Member, Tournament
+
+__all__ = ["Member", "Store", "StoreWarning", "Tournament"]
+
+READ_PATIENCE = 30.0
+"""Seconds that reading and registering wait for another process."""
+WRITE_PATIENCE = 5.0
+"""Seconds that finished rows wait for another process before they spill."""
+SPILLING_PATIENCE = 0.25
+"""The same, while the process that made the last write spill may still be there."""
+_MISTAKES = (duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError)
+"""What DuckDB raises when rows do not fit the tables: no state of the file can cause it."""
+
+
+class StoreWarning(UserWarning):
+    """Finished rows wait beside a store; nothing is lost."""
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, StoreWarning, stacklevel=4)
+
+
+class Store:
+    """Reads and writes one store. Every method opens the file, does one thing and closes it again.
+
+    Methods raise UserError when the file cannot be used and RunError when it failed on the way or another process
+    does not let go of it. They may be called from several threads, which then take turns.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], notify: Callable[[str], None] = _warn) -> None:
+        """Name a file, which need not exist.
+
+        `notify` is told in one line when rows spill or a batch is set aside; by default that is a StoreWarning.
+        """
+        self.path = os.fspath(path)
+        """As it was given; messages use it."""
+        self._notify = notify
+        self._patience = WRITE_PATIENCE
+        self._registered: dict[str, tuple[Tournament, tuple[Member, ...]]] = {}
+
+    def ensure(self) -> None:
+        """Make the file unless it exists, bring an old schema up to date, merge what waits: it can be written."""
+        with self._writing(READ_PATIENCE):
+            pass
+
+    def register(self, tournament: Tournament, members: Iterable[Member]) -> int:
+        """Add a tournament and its members, unless they are there, and return the tournament's ordinal (from 0).
+
+        Raises UserError when the tournament is there with another seed, format or rules, or a name stands for
+        another agent.
+        """
+        known = tuple(members)
+        with self._writing(READ_PATIENCE) as connection, _transaction(connection):
+            ordinal = registration.register(connection, tournament, known, self.path)
+        self._registered[tournament.tournament] = (tournament, known)
+        return ordinal
+
+    def write(self, tables: Mapping[str, pa.Table]) -> int:
+        """Add finished matches and void attempts in one transaction; return how many of the matches are new.
+
+        `tables` maps `matches`, `match_runs`, `episodes`, `turns`, `reflections` to rows with the columns of
+        schema.sql; all rows of a match come together. A match that is there already is left as it is, with all its
+        rows; void attempts are always kept. Writing the same twice changes nothing.
+
+        When another process holds the file for long, the rows spill into `<store>.pending` (all of them count as
+        new), `notify` is told, and the next write merges them. When the file cannot be written for another reason
+        they spill likewise and RunError says so; only if they cannot spill either they are lost, and it says that.
+        """
+        batch = batches.checked(tables)
+        try:
+            with self._writing(self._patience) as connection, _transaction(connection):
+                registration.remember(connection, **registration.tables(self._registered.values()))
+                inserted = batches.insert(connection, batch)
+        except _MISTAKES as error:
+            raise ValueError(f"rows that do not fit the tables of a store: {one_line(error)}") from error
+        except BusyError as busy:
+            self._patience = SPILLING_PATIENCE
+            self._notify(f"{busy}; {self._spill(batch, busy)}")
+            return _count(batch)
+        except (UserError, RunError) as error:
+            raise RunError(f"{error}; {self._spill(batch, error)}") from error
+        self._patience = WRITE_PATIENCE
+        return inserted
+
+    def replace(self, tables: Mapping[str, pa.Table | pa.RecordBatchReader]) -> None:
+        """Empty derived tables and fill them with these rows, in one transaction."""
+        with self._writing(READ_PATIENCE) as connection, _transaction(connection):
+            for name, rows in tables.items():
+                connection.execute(f"DELETE FROM {name}")
+                batches.append(connection, name, rows)
+
+    def played(self, match_ids: Iterable[str]) -> set[str]:
+        """Which of these matches are finished, those that wait to be merged included."""
+        wanted = pa.table({"match_id": pa.array(match_ids, pa.string())})
+        found = spill.match_ids(self._file).intersection(wanted.column("match_id").to_pylist())
+        with self._reading() as connection:  # after the look at what waits, which may be merged meanwhile
+            connection.register("wanted", wanted)
+            rows = connection.sql("SELECT match_id FROM matches WHERE match_id IN (SELECT match_id FROM wanted)")
+            found.update(rows.to_arrow_table().column("match_id").to_pylist())
+        return found
+
+    def query(self, sql: str, params: list[Any] | dict[str, Any] | None = None) -> pa.Table:
+        """The result of one SELECT, with parameters for its `?` or `$name`."""
+        with self._reading() as connection:
+            return connection.sql(sql, params=params).to_arrow_table()
+
+    def stream(self, sql: str, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """The result of one SELECT in batches of up to `rows`, in memory that does not grow with it.
+
+        It passes through a temporary file, so that the store is held for no longer than the query takes, however
+        slowly the batches are used up.
+        """
+        with tempfile.TemporaryFile() as file:
+            with self._reading() as connection:
+                reader = connection.sql(sql).to_arrow_reader(rows)
+                with pa.ipc.new_stream(file, reader.schema) as writer:
+                    for batch in reader:
+                        writer.write_batch(batch)
+            file.seek(0)
+            with pa.ipc.open_stream(file) as result:
+                yield from result
+
+    @property
+    def _file(self) -> str:
+        """Where the file really is: what waits for it lies beside it, whatever link leads there."""
+        return os.path.realpath(self.path)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        for outdated in (True, False):
+            if not os.path.exists(self._file):
+                raise missing(self.path)
+            with self._explained(), opened(self._file, write=False, patience=READ_PATIENCE) as connection:
+                if migrations.version_of(connection, self.path) == migrations.latest():
+                    yield connection
+                    return
+            if outdated:
+                self.ensure()
+
+    @contextlib.contextmanager
+    def _writing(self, patience: float) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to a store that exists, is up to date, and has taken in what waited for it."""
+        if not os.path.exists(self._file):
+            create(self._file, migrations.schema_sql())
+        with self._explained(), opened(self._file, write=True, patience=patience) as connection:
+            migrations.migrate(connection, migrations.version_of(connection, self.path))
+            for waiting in spill.waiting(self._file):
+                self._merge(connection, waiting)
+            yield connection
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what DuckDB or the system says of a file that fails on the way into one line."""
+        try:
+            yield
+        except _MISTAKES:
+            raise
+        except (duckdb.Error, OSError) as error:
+            raise RunError(f"store {self.path} failed: {one_line(error)}") from error
+
+    def _merge(self, connection: duckdb.DuckDBPyConnection, waiting: Path) -> None:
+        """Take in one batch and remove its file. Dying between the two is harmless: a batch may be merged twice."""
+        try:
+            tables = spill.load(waiting)
+            with _transaction(connection):
+                registration.remember(connection, tables.pop("tournaments"), tables.pop("members"))
+                batches.insert(connection, batches.checked(tables))
+        except (*_MISTAKES, ValueError, KeyError) as error:
+            kept = spill.set_aside(waiting)
+            self._notify(f"store {self.path} does not take the rows in {kept}, which stay there: {one_line(error)}")
+            return
+        spill.merged(waiting)
+
+    def _spill(self, batch: Mapping[str, pa.Table], cause: Exception) -> str:
+        """Keep a batch beside the store and say where; raises RunError if that fails too."""
+        place = spill.folder(self.path)
+        try:
+            spill.save(self._file, {**batch, **registration.tables(self._registered.values())})
+        except OSError as error:
+            raise RunError(
+                f"{cause}; {place} cannot be written either ({one_line(error)}), so the last {_count(batch)} finished "
+                "matches are lost; all that were written before are kept"
+            ) from error
+        return f"{_count(batch)} finished matches wait in {place} until the store can be written"
+
+
+@contextlib.contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # a failed file may have ended the transaction itself
+            connection.rollback()
+        raise
+    connection.commit()
+
+
+def _count(batch: Mapping[str, pa.Table]) -> int:
+    return len(batch["matches"].column("match_id").unique()) if "matches" in batch else 0
