@@ -84,6 +84,11 @@ class Agent(ABC):
         """Why an agent with these parameters cannot play this game, or None. Must be cheap for cheap agents."""
         return None
 
+    @classmethod
+    def prepare(cls, game: Game, **params: Any) -> None:
+        """Do once, before matches start, what may take long: solve a table and keep it in the cache folder."""
+        return
+
     @abstractmethod
     async def act(self, observation: Observation) -> Decision:
         """Choose one of the legal actions."""

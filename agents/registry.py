@@ -46,6 +46,10 @@ class Recipe:
         """Why it cannot play this game, or None."""
         return self.agent.misfit(game, **self.params)
 
+    def prepare(self, game: Game) -> None:
+        """Do once what may take long, such as solving a table that is then cached."""
+        self.agent.prepare(game, **self.params)
+
     def make(self, setup: Setup) -> Agent:
         """Make the player of one match."""
         return self.agent(setup, **self.params)
@@ -96,6 +100,15 @@ def parameters(agent: type[Agent]) -> dict[str, tuple[Any, Any]]:
         for key, parameter in signature.parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
+
+
+def described(name: str) -> str:
+    """An agent with its parameters and their defaults, such as `mcts(simulations=1000,uct_c=1.4)`."""
+    written = [
+        f"{key}=..." if default is inspect.Parameter.empty else f"{key}={render(default)}"
+        for key, (_, default) in parameters(agent_class(name)).items()
+    ]
+    return f"{name}({','.join(written)})" if written else name
 
 
 def _checked(agent: str, key: str, value: Value, annotation: Any) -> Any:

@@ -1,6 +1,5 @@
 """One match: its identity, its episodes between the same agents, and its result."""
 
-import random
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -88,7 +87,7 @@ async def play_match(
 
     Raises VoidMatchError when a provider or the game itself failed.
     """
-    referee = Referee(match.rules, random.Random(derive(match.seed, match.replica, "referee")), watch)
+    referee = Referee(match.rules, match.seed ^ match.replica, watch)
     try:
         return await _play(match, game, recipes, referee, listener)
     except ProviderError as error:

@@ -62,10 +62,11 @@ class Referee:
     `watch` is where the referee writes who is acting since when, for a watchdog in another process to read.
     """
 
-    def __init__(self, rules: MatchRules, rng: random.Random, watch: Watch | None = None) -> None:
+    def __init__(self, rules: MatchRules, seed: int, watch: Watch | None = None) -> None:
         self._rules = rules
         self._limit = rules.seconds_per_action
-        self._rng = rng
+        self._seed = seed
+        self._rng: random.Random | None = None
         self._watch: Watch = watch if watch is not None else [0.0] * 3
         self._order: Sequence[int] = range(1 << 16)
         self.notes: list[Note] = []
@@ -105,10 +106,16 @@ class Referee:
             if fault.ends_match:
                 return fault
             if self._rules.on_fault == "fallback":
-                return self._rng.choice(observation.legal_actions)
+                return self._fallback(observation)
             attempt += 1
             if attempt > self._rules.retries:
                 return fault
+
+    def _fallback(self, observation: Observation) -> Action:
+        """A random legal action. The generator is made when it is first needed, which is seldom."""
+        if self._rng is None:
+            self._rng = random.Random(self._seed)
+        return self._rng.choice(observation.legal_actions)
 
     def _ruling(self, decision: object, observation: Observation) -> Fault | None:
         if isinstance(decision, Decision):

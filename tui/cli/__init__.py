@@ -1,1 +1,66 @@
-"""The command line: one module a command group."""
+"""The command line: one module a command group; this one starts it and turns errors into one line and an exit code."""
+
+import os
+import sys
+
+import click
+
+from games.errors import RunError, UserError
+from tui.cli import catalogue, doctor, matches, play, ratings, tournament
+
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="metarena", prog_name="arena", message="%(prog)s %(version)s")
+def arena() -> None:
+    """Tournaments between game-playing agents: played, recorded and rated.
+
+    stdout is data and stderr is narration. Start with `arena games`, `arena agents` or
+
+    \b
+        arena tournament --game tic_tac_toe --agent random --agent heuristic --agent minimax
+    """
+
+
+for command in (
+    catalogue.games,
+    catalogue.agents,
+    play.play,
+    tournament.tournament,
+    ratings.standings,
+    ratings.crosstable,
+    matches.matches,
+    matches.replay,
+    ratings.refit,
+    doctor.doctor,
+):
+    arena.add_command(command)
+
+
+def main() -> None:
+    """Run the command line. Exits 0, 1 when something failed, 2 for wrong input, 130 after Ctrl-C."""
+    try:
+        code = arena.main(standalone_mode=False)  # the exit code where a command asked for one
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.UsageError as error:
+        _say(error.format_message().rstrip("."))
+        sys.exit(EXIT_USAGE)
+    except UserError as error:
+        _say(str(error))
+        sys.exit(EXIT_USAGE)
+    except (RunError, click.ClickException) as error:
+        _say(str(error))
+        sys.exit(EXIT_FAILED)
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _say(message: str) -> None:
+    from tui.cli.output import safe
+
+    print(f"arena: {safe(' '.join(message.split()))}", file=sys.stderr)

@@ -1,0 +1,92 @@
+"""What a tournament is told: one pydantic model for the command line's flags and a TOML file's keys."""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from arena.rules import MatchRules
+from games.errors import UserError
+from games.spec import near
+
+
+class TournamentConfig(MatchRules):
+    """A tournament. The fields of MatchRules are fields here too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    games: tuple[str, ...] = Field(min_length=1, description="Games to play, as game strings.")
+    agents: tuple[str, ...] = Field(min_length=1, description="Agents that take part, as SPEC or NAME=SPEC.")
+    name: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        description="Name of the tournament; without one each game is a tournament of its own, known by its contents.",
+    )
+    format: Literal["round_robin", "gauntlet"] = Field(
+        "round_robin", description="Everyone meets everyone, or the first agent meets all others."
+    )
+    pairs: int = Field(
+        10, ge=1, le=2**31 - 1, description="How often each pairing meets, each time in all seats on the same seed."
+    )
+    seed: int = Field(0, ge=0, lt=2**63, description="Seed that all matches derive from.")
+    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="Worker processes.")
+    hang_seconds: float = Field(
+        60.0, gt=0, description="Longest time one decision may take before its process is ended and the match lost."
+    )
+    memory_mb: int = Field(2048, ge=256, description="Memory of a worker, in MiB, above which it is ended.")
+
+    def rules(self) -> MatchRules:
+        """The rules of each match."""
+        return MatchRules(**{key: getattr(self, key) for key in MatchRules.model_fields})
+
+
+def rules_of(values: dict[str, Any]) -> MatchRules:
+    """Make the rules of a match. Raises UserError with one line, as `checked` does."""
+    try:
+        return MatchRules(**values)
+    except ValidationError as error:
+        raise UserError(_first_fault(error)) from None
+
+
+def checked(values: dict[str, Any], where: str = "") -> TournamentConfig:
+    """Make a configuration. Raises UserError with one line: the key, its value and what is expected."""
+    try:
+        return TournamentConfig(**values)
+    except ValidationError as error:
+        raise UserError(where + _first_fault(error)) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read the keys of a TOML file. Raises UserError naming file and line for what is no TOML or no known key."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"cannot read {path}: it is not UTF-8 text ({error.reason})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: {error}") from None
+    for key in values:
+        if key not in TournamentConfig.model_fields:
+            place = f"{path}, line {line_of(text, key)}"
+            raise UserError(f"{place}: no key {key!r}; {near(key, TournamentConfig.model_fields)}")
+    return values
+
+
+def line_of(text: str, key: str) -> int:
+    """The line (from 1) that sets a top-level key or opens a table of that name; 1 if it cannot be found."""
+    found = re.search(rf"""^[ \t]*(\[+[ \t]*)?["']?{re.escape(key)}["']?[ \t]*[=.\]]""", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "missing":
+        return f"{place} is missing"
+    return f"{place} = {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"

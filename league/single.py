@@ -1,0 +1,64 @@
+"""One match outside any tournament: made from what a person typed, and kept in the store."""
+
+import json
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from agents.registry import Recipe, recipe
+from arena.match import Match, MatchResult
+from arena.record import Recorder, Run
+from arena.rules import MatchRules
+from games.errors import UserError
+from games.game import Game
+from games.seeding import digest
+from league.store.registration import Member, Tournament
+from league.store.store import Store
+from league.tournament import rules_json, versions
+
+
+def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> tuple[Match, list[Recipe]]:
+    """A match between agents named by seat; one spec may be seated repeatedly and is then named `random#2`.
+
+    Raises UserError for a wrong number of seats or an agent that cannot play the game.
+    """
+    recipes = [recipe(agent) for agent in agents]
+    if len(recipes) != game.spec.seats:
+        raise UserError(f"{game.spec.name} has {game.spec.seats} seats, and {len(recipes)} agents were named")
+    for member in recipes:
+        reason = member.misfit(game)
+        if reason is not None:
+            raise UserError(f"agent {member.name} cannot play {game.spec.name}: {reason}")
+        member.prepare(game)
+    names: list[str] = []
+    for member in recipes:
+        name, count = member.name, 2
+        while name in names:
+            name, count = f"{member.name}#{count}", count + 1
+        names.append(name)
+    tournament = f"play-{secrets.token_hex(4)}"
+    prints = tuple([member.fingerprint for member in recipes])
+    match_id = digest(10, tournament, game.spec.name, *names, *prints, seed, rules_json(rules)).hex()
+    specs = tuple([member.spec for member in recipes])
+    match = Match(match_id, tournament, game.spec.name, 0, 0, 0, seed, tuple(names), specs, prints, rules)
+    return match, recipes
+
+
+def keep(store: Store, result: MatchResult, started: datetime) -> None:
+    """Write a finished match, begun at `started` (UTC, without a zone), as a tournament of its own."""
+    match = result.match
+    row = Tournament(
+        match.tournament,
+        "play",
+        match.seed,
+        rules_json(match.rules),
+        json.dumps({"game": match.game, "agents": list(match.names), "seed": match.seed}),
+        versions(),
+    )
+    members = zip(match.names, match.specs, match.fingerprints, strict=True)
+    store.register(row, [Member(*member) for member in members])
+    recorder = Recorder()
+    seconds = (datetime.now(UTC).replace(tzinfo=None) - started).total_seconds()
+    recorder.finished(result, Run(0, None, started, seconds))
+    store.write(recorder.take())
+

@@ -1,0 +1,74 @@
+"""`arena doctor`: what is installed, what works, and whether the store is sound."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from tui.cli.options import json_option, store_option
+from tui.cli.output import print_json, print_table
+
+_OURS = ("games", "agents", "arena", "league", "tui")
+_NEEDED = ("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic", "click", "rich", "numpy", "psutil")
+_EXTRAS = {"pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard")}
+"""Extra -> modules that it brings."""
+
+OK, WARNING, FAULT = "ok", "warning", "fault"
+
+
+@click.command()
+@store_option
+@json_option
+@click.pass_context
+def doctor(context: click.Context, store: str, as_json: bool) -> None:
+    """Check the installation and the store; exits 1 where something is at fault."""
+    findings = [*_installation(), *_foreign(), *_extras(), *_store(store)]
+    if as_json:
+        print_json([dict(zip(("part", "state", "what"), finding, strict=True)) for finding in findings])
+    else:
+        print_table("", ["part", "state", "what"], findings)
+    if any(state == FAULT for _, state, _ in findings):
+        context.exit(1)
+
+
+def _installation() -> list[tuple[str, str, str]]:
+    findings = [("python", OK, f"{platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")]
+    for package in _NEEDED:
+        try:
+            findings.append((package, OK, version(package)))
+        except PackageNotFoundError:
+            findings.append((package, FAULT, "not installed"))
+    from agents import cache
+
+    findings.append(("cache", OK, str(cache.folder())))
+    return findings
+
+
+def _foreign() -> list[tuple[str, str, str]]:
+    """Packages of our top-level names that belong to someone else and hide ours."""
+    findings = []
+    home = Path(__file__).resolve().parents[2]
+    for name in _OURS:
+        spec = find_spec(name)
+        place = Path(spec.origin).resolve().parent.parent if spec and spec.origin else None
+        if place != home:
+            findings.append((name, WARNING, f"the package `{name}` found first is another's: {place}"))
+    return findings
+
+
+def _extras() -> list[tuple[str, str, str]]:
+    findings = []
+    for extra, modules in _EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        what = f'not installed: pip install "metarena[{extra}]"' if missing else "installed"
+        findings.append((f"extra {extra}", OK, what))
+    return findings
+
+
+def _store(path: str) -> list[tuple[str, str, str]]:
+    from league.store.health import health
+
+    return [(f"store {path}", finding.state, finding.what) for finding in health(path)]

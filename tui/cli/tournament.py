@@ -1,0 +1,124 @@
+"""`arena tournament`: play a tournament, go on where it stopped, show the standings."""
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from games.errors import RunError
+from league.config import TournamentConfig, checked, read_toml
+from tui.cli.options import field_options, given, json_option, store_option
+from tui.cli.output import narrate
+
+if TYPE_CHECKING:
+    from league.tournament import Outcome, Plan, Standing
+
+EXIT_INTERRUPTED = 130
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--game", "games", multiple=True, metavar="GAME", help="A game to play; repeat for more.")
+@click.option("--agent", "agents", multiple=True, metavar="[NAME=]SPEC", help="An agent that takes part; repeat.")
+@field_options(TournamentConfig, leave_out=frozenset({"games", "agents"}))
+@store_option
+@json_option
+@click.pass_context
+def tournament(context: click.Context, file: Path | None, store: str, as_json: bool, **flags: Any) -> None:
+    """Play a tournament and rate it; the same command goes on where it stopped.
+
+    A FILE.toml may hold any of these settings (`games = [...]`, `agents = [...]`, `pairs = 20`, ...); flags count more.
+    """
+    values = {**(read_toml(file) if file else {}), **given(flags)}
+    config = checked(values, f"{file}: " if file else "")
+    from league.store.store import Store
+    from league.tournament import plan
+
+    planned = plan(config)
+    _introduce(planned)
+    kept = Store(store, notify=narrate)
+    outcome = _play(planned, kept)
+    _conclude(outcome, store)
+    if outcome.stopped:
+        context.exit(EXIT_INTERRUPTED)
+    from tui.cli.ratings import show_standings
+
+    show_standings(kept, [game_plan.game.spec.name for game_plan in planned.games], as_json)
+    if outcome.unfinished:
+        match, reason = outcome.unfinished[0]
+        raise RunError(
+            f"{len(outcome.unfinished)} matches could not be played, the first of them {match.game} between "
+            f"{' and '.join(match.names)}: {reason}"
+        )
+
+
+def _introduce(planned: "Plan") -> None:
+    for left in planned.left_out:
+        narrate(f"{left.agent} does not play {left.game}: {left.reason}")
+    for game_plan in planned.games:
+        narrate(f"{game_plan.game.spec.name}: {len(game_plan.recipes)} agents, {game_plan.total} matches")
+
+
+def _play(planned: "Plan", store: Any) -> "Outcome":
+    from league.tournament import run
+
+    stop = Event()
+    with _stopped_by_ctrl_c(stop), _bar(planned.total) as show:
+        return run(planned, store, show, stop)
+
+
+def _conclude(outcome: "Outcome", store: str) -> None:
+    if outcome.stopped:
+        kept = outcome.before + outcome.finished
+        narrate(f"stopped: {kept} of {outcome.total} matches are kept in {store}; the same command goes on from there")
+    elif outcome.finished == 0 and not outcome.unfinished:
+        narrate(f"all {outcome.total} matches are in {store} already; nothing to play")
+
+
+@contextmanager
+def _stopped_by_ctrl_c(stop: Event) -> Iterator[None]:
+    """The first Ctrl-C lets the run end in order, keeping what is finished; the second ends it at once."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Any]:
+    """A progress bar with rate and time left on stderr, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("playing", total=total, rate="")
+
+        def show(standing: "Standing", notices: Sequence[str]) -> None:
+            for line in notices:
+                narrate(line)
+            done = standing.before + standing.finished
+            speed = progress.tasks[0].speed
+            progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
+
+        yield show
