@@ -5,7 +5,7 @@ Two seats go through the closed form of the update, the rest through the factor 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -79,6 +79,11 @@ class TrueSkillFold:
     def beliefs(self) -> tuple[Floats, Floats]:
         """(mu, sigma) by code."""
         return np.array(self._mu), np.sqrt(np.array(self._variance))
+
+    def start_from(self, mu: Sequence[float], sigma: Sequence[float]) -> None:
+        """Starts from other beliefs than the newcomer's, by code."""
+        self._mu = [float(value) for value in mu]
+        self._variance = [float(value) ** 2 for value in sigma]
 
     def _welcome(self, agents: int) -> None:
         new = max(0, agents - len(self._mu))
