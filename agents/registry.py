@@ -17,13 +17,18 @@ from games.spec import Spec, SpecError, Value, near, parse, render, split_name
 
 TABLE: dict[str, str] = {
     "always": "agents.constant:Always",
+    "best_response": "agents.best_response:BestResponse",
     "biased": "agents.constant:Biased",
+    "cfr": "agents.equilibrium:Cfr",
     "heuristic": "agents.heuristic:Heuristic",
     "human": "agents.human:Human",
+    "ismcts": "agents.search:Ismcts",
     "kuhn": "agents.archetypes:Kuhn",
+    "mcts": "agents.search:Mcts",
+    "minimax": "agents.minimax:Minimax",
     "priority": "agents.archetypes:Priority",
-    "roshambo": "agents.roshambo:Roshambo",
     "random": "agents.uniform:Uniform",
+    "roshambo": "agents.roshambo:Roshambo",
 }
 """Name -> "module:class"."""
 
