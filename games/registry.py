@@ -19,7 +19,8 @@ def make(text: str) -> Game:
 
     Raises SpecError with the near names for what does not exist.
     """
-    from games import spiel
+    from games import spiel_load, spiel_recipe
+    from games.spiel_facts import LEFT_OUT
 
     spec = parse(text)
     place = TABLE.get(spec.name) or _installed().get(spec.name)
@@ -27,16 +28,16 @@ def make(text: str) -> Game:
         module, _, name = place.partition(":")
         game: Game = getattr(import_module(module), name)(spec)
         return game
-    if spec.name not in spiel.names() and spec.name not in spiel.LEFT_OUT:
+    if spec.name not in spiel_recipe.names() and spec.name not in LEFT_OUT:
         raise SpecError(f"no game {spec.name!r}; {near(spec.name, names())}")
-    return spiel.load(spec)
+    return spiel_load.load(spec)
 
 
 def names() -> list[str]:
     """Names of every game that can be made, sorted."""
-    from games import spiel
+    from games import spiel_recipe
 
-    return sorted({*TABLE, *_installed(), *spiel.names()})
+    return sorted({*TABLE, *_installed(), *spiel_recipe.names()})
 
 
 def _installed() -> dict[str, str]:

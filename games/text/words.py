@@ -4,6 +4,9 @@ from typing import Any
 
 import pyspiel
 
+from games.spiel_facts import BOARD_IS_ALL
+from games.spiel_history import decides, replayed, short
+
 
 class Words:
     """How one OpenSpiel game speaks. This base class gives OpenSpiel's own strings.
@@ -23,7 +26,10 @@ class Words:
         self.seats: int = game.num_players()
         kind = game.get_type()
         perfect = kind.information != pyspiel.GameType.Information.IMPERFECT_INFORMATION
+        self._perfect = perfect
         self._remembers = kind.provides_information_state_string and not (perfect and kind.provides_observation_string)
+        one_shot = kind.information == pyspiel.GameType.Information.ONE_SHOT
+        self._tells_all = self._remembers or one_shot or kind.short_name in BOARD_IS_ALL
 
     def title(self) -> str:
         return str(self.game.get_type().long_name)
@@ -41,17 +47,35 @@ class Words:
     def board(self, state: Any) -> str:
         return str(state)
 
-    def key(self, state: Any, seat: int) -> str:
-        """What identifies the information state of a seat: the board in games of perfect information."""
+    def seen(self, state: Any, seat: int) -> str:
+        """What OpenSpiel shows a seat: the board in games of perfect information, else its information state."""
         if self._remembers:
             return str(state.information_state_string(seat))
         return str(state.observation_string(seat))
 
+    def key(self, state: Any, seat: int) -> str:
+        """What identifies the information state of a seat; what it is shown, where that tells all the seat knows.
+
+        Otherwise a digest of the rest is added: of all moves in games of perfect information, else of what the seat
+        was shown, could choose and chose at each of its decisions.
+        """
+        shown = self.seen(state, seat)
+        if self._tells_all:
+            return shown
+        if self._perfect:
+            return f"{shown}\n#{short(state.history())}"
+        past = [
+            (self.seen(spot, seat), spot.legal_actions(seat), chosen[seat])
+            for spot, chosen in replayed(state)
+            if decides(spot, seat)
+        ]
+        return f"{shown}\n#{short(past, state.legal_actions(seat))}"
+
     def view(self, state: Any, seat: int) -> str:
-        return self.key(state, seat)
+        return self.seen(state, seat) or "Nothing has happened yet."
 
     def action(self, state: Any, seat: int, action: int) -> str:
-        return str(state.action_to_string(seat, action))
+        return " ".join(str(state.action_to_string(seat, action)).split())
 
     def seat_name(self, seat: int) -> str:
         """What a seat is called in boards, such as its colour."""

@@ -1,0 +1,121 @@
+"""What a game string for OpenSpiel says: names and parameters, checked against what OpenSpiel takes."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyspiel
+
+from games.spec import Spec, SpecError, Value, near, parse, render
+from games.spiel_facts import DEFAULTS, LEFT_OUT
+
+_SEATS = ("players", "num_players", "numPlayers")
+_SEED = "rng_seed"
+
+
+class Recipe(NamedTuple):
+    """How OpenSpiel loads a game."""
+
+    name: str
+    params: Mapping[str, Any]
+    """As OpenSpiel takes them: a game inside a game is a dictionary with its `name`."""
+    canonical: str
+    """The game string that names it, defaults left out."""
+
+    def names(self) -> Iterator[str]:
+        """The names of the game and of all games inside it."""
+        yield from _names(self.name, self.params)
+
+    def takes_seed(self) -> bool:
+        """Whether it, or a game inside it, takes a seed for the chance it draws by itself."""
+        return any(_SEED in parameters(name) for name in self.names())
+
+    def load(self, seed: int | None = None) -> Any:
+        """Load it, with a seed of 31 bits for what it draws by itself."""
+        params = self.params if seed is None else _with_seed(self.name, self.params, seed)
+        return pyspiel.load_game(self.name, dict(params))
+
+
+@lru_cache(maxsize=1)
+def names() -> tuple[str, ...]:
+    """Short names of the games that can be played, wrappers that need parameters among them."""
+    return tuple([name for name in kinds() if name not in LEFT_OUT])
+
+
+@lru_cache(maxsize=1)
+def kinds() -> dict[str, Any]:
+    """Short name -> GameType of every game that OpenSpiel has."""
+    return {kind.short_name: kind for kind in pyspiel.registered_games()}
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """The parameters a game takes, with their defaults. Raises SpecError with the near names for an unknown game."""
+    if name in LEFT_OUT:
+        raise SpecError(f"game {name!r} cannot be played here: {LEFT_OUT[name]}")
+    if name not in kinds():
+        raise SpecError(f"OpenSpiel has no game {name!r}; {near(name, names())}")
+    return {**kinds()[name].parameter_specification, **DEFAULTS.get(name, {})}
+
+
+def read(spec: Spec) -> Recipe:
+    """The recipe of a spec. Raises SpecError for a game or parameter that OpenSpiel lacks and for a wrong value."""
+    known = parameters(spec.name)
+    params: dict[str, Any] = dict(DEFAULTS.get(spec.name, {}))
+    given: dict[str, Value] = {}
+    for key, value in spec.params.items():
+        if key not in known:
+            raise SpecError(f"game {spec.name!r} has no parameter {key!r}; {near(key, known)}")
+        if isinstance(known[key], dict):
+            inner = _nested(value, spec.name, key)
+            params[key], given[key] = {"name": inner.name, **inner.params}, inner.canonical
+            continue
+        params[key] = _as_type_of(known[key], value, spec.name, key)
+        _check_range(spec.name, key, params[key], known[key])
+        if known[key] != params[key]:
+            given[key] = params[key]
+    return Recipe(spec.name, params, str(Spec(spec.name, given)))
+
+
+def _nested(value: Value, game: str, key: str) -> Recipe:
+    """A game inside a game."""
+    if not isinstance(value, str):
+        raise SpecError(f"parameter {key!r} of game {game!r} takes a game, not {render(value)}")
+    return read(parse(value))
+
+
+def _as_type_of(default: Any, value: Value, game: str, key: str) -> Any:
+    """A parameter in the type that OpenSpiel declares by its default."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(default, str) and isinstance(value, int | float):
+        value = render(value)
+    if type(value) is not type(default):
+        raise SpecError(f"parameter {key!r} of game {game!r} takes {type(default).__name__}, not {render(value)}")
+    if isinstance(value, int) and not -(2**31) <= value < 2**31:
+        raise SpecError(f"parameter {key!r} of game {game!r} takes whole numbers of 32 bits, not {value}")
+    return value
+
+
+def _check_range(game: str, key: str, value: Any, default: Any) -> None:
+    """Refuse what OpenSpiel would crash on: a wrong number of seats, a file that is not there."""
+    low, high = kinds()[game].min_num_players, kinds()[game].max_num_players
+    if key in _SEATS and value != default and not low <= value <= high:
+        raise SpecError(f"parameter {key!r} of game {game!r} takes {low} to {high}, not {value}")
+    if key == "filename" and not Path(value).is_file():
+        raise SpecError(f"parameter {key!r} of game {game!r}: there is no file {value!r}")
+
+
+def _names(name: str, params: Mapping[str, Any]) -> Iterator[str]:
+    yield name
+    for value in params.values():
+        if isinstance(value, dict):
+            yield from _names(value["name"], value)
+
+
+def _with_seed(name: str, params: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    seeded = {
+        key: _with_seed(value["name"], value, seed) if isinstance(value, dict) else value
+        for key, value in params.items()
+    }
+    return seeded | {_SEED: seed} if _SEED in parameters(name) else seeded
