@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from games.errors import RunError
-from games.game import Action, Game, Information, State
+from games.game import Action, Game, Information, Observation, State
 from games.spiel import SpielGame, SpielState
 
 TEXT_BYTES = 4096
@@ -29,8 +29,11 @@ class Encoding(Protocol):
         """The legal actions of a seat that is to act, by number, in rising order."""
         ...
 
-    def observe(self, state: State, seat: int) -> np.ndarray:
-        """What a seat may know now, of the declared shape and dtype; also when it is not to act, or all is over."""
+    def observe(self, state: State, seat: int, last: Observation | None) -> np.ndarray:
+        """What a seat may know, of the declared shape and dtype; also when it is not to act, or all is over.
+
+        `last` is what it was shown when it was last to act (now, if it is), None before that.
+        """
         ...
 
 
@@ -51,8 +54,6 @@ class TextEncoding:
         self.shape: tuple[int, ...] = (TEXT_BYTES,)
         self.dtype: np.dtype[Any] = np.dtype(np.uint8)
         self.low, self.high = 0.0, 255.0
-        self._state: State | None = None
-        self._last: dict[int, np.ndarray] = {}
 
     def numbers(self, state: State, seat: int) -> dict[int, Action]:
         legal = state.observe(seat).legal_actions
@@ -60,13 +61,8 @@ class TextEncoding:
             raise RunError(f"{len(legal)} legal actions do not fit an action space of {self.actions}")
         return dict(enumerate(legal))
 
-    def observe(self, state: State, seat: int) -> np.ndarray:
-        if state is not self._state:
-            self._state, self._last = state, {}
-        if seat in state.seats_to_act():
-            self._last[seat] = as_bytes(state.observe(seat).text)
-        shown = self._last.get(seat)
-        return np.zeros(self.shape, self.dtype) if shown is None else shown.copy()
+    def observe(self, state: State, seat: int, last: Observation | None) -> np.ndarray:
+        return as_bytes("" if last is None else last.text)
 
 
 class SpielEncoding:
@@ -101,7 +97,7 @@ class SpielEncoding:
         assert isinstance(state, SpielState)
         return {number: name for name, number in state.legal(seat).items()}
 
-    def observe(self, state: State, seat: int) -> np.ndarray:
+    def observe(self, state: State, seat: int, last: Observation | None) -> np.ndarray:
         assert isinstance(state, SpielState)
         if self._method is None:
             return as_bytes(state.game.words.view(state.spiel, seat))

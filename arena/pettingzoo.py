@@ -82,7 +82,7 @@ class Table:
         seat = self.seats[agent]
         mask = np.zeros(self.encoding.actions, np.int8)
         mask[list(self.legal.get(seat, ()))] = 1
-        return {"observation": self.encoding.observe(self.state, seat), "action_mask": mask}
+        return {"observation": self.encoding.observe(self.state, seat, self._last.get(seat)), "action_mask": mask}
 
     def info(self, agent: str) -> dict[str, Any]:
         """`legal_actions`: number -> action, as the game writes it. Empty when the agent is not to act."""

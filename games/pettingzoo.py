@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
@@ -71,7 +72,9 @@ def _module(place: str) -> Any:
     family, _, name = place.partition("/")
     try:
         if place in environments():
-            return import_module(f"pettingzoo.{family}.{name}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the package asks for its own registry in place of imports
+                return import_module(f"pettingzoo.{family}.{name}")
         import_module(f"pettingzoo.{family}")  # a family that has moved says where to
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("pettingzoo"):

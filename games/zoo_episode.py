@@ -42,9 +42,11 @@ class ZooEpisode(ABC):
         """What every agent that is still there is shown now, or was at the end."""
 
     def copy(self) -> "ZooEpisode":
-        """A second episode that goes on from here by itself."""
+        """A second episode that goes on from here by itself; for environments without chance or outside resources."""
         with self.around:
-            return deepcopy(self)
+            twin = type(self)(_copied(self.env), self.seats, self.around)
+        twin.sights = dict(self.sights)
+        return twin
 
     def _sight(self, agent: str, observation: Any, info: Mapping[str, Any]) -> Sight:
         mask = info.get("action_mask")
@@ -135,3 +137,18 @@ class ParallelEpisode(ZooEpisode):
         self.sights = {seat: acting[seat] for seat in sorted(acting) if acting[seat].legal}
         if acting and not self.sights:
             raise RunError(f"environment {self.env} gives none of {list(live or self.env.agents)} a legal action")
+
+
+def _copied(env: Any) -> Any:
+    """A deep copy of an environment in its present state.
+
+    The environments of the package say that a copy is a new one made with the same arguments (gymnasium's EzPickle), so
+    the innermost one is copied attribute by attribute. Spaces are shared.
+    """
+    inner = env.unwrapped
+    twin = object.__new__(type(inner))
+    memo = {id(inner): twin}
+    for spaces in (inner.action_spaces, inner.observation_spaces):
+        memo[id(spaces)] = spaces
+    twin.__dict__.update(deepcopy(vars(inner), memo))
+    return deepcopy(env, memo)

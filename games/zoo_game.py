@@ -1,6 +1,7 @@
 """A PettingZoo environment as a Game: its spec, its episodes, and what a seat is shown."""
 
 import random
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -61,16 +62,22 @@ class PettingZooGame(Game):
     def new_episode(self, seed: int) -> "PettingZooState":
         around = self.words.around(seed)
         with around:
-            env = self.make_env()
+            env = self._make_quietly()
         episode = (ParallelEpisode if self.parallel else AecEpisode)(env, self.seat_of, around)
         episode.reset(derive("pettingzoo", seed) % 2**31)  # C libraries behind some environments take 31 bits
         return PettingZooState(self, seed, episode)
+
+    def _make_quietly(self) -> Any:
+        """A fresh environment; what it warns of (old interfaces, precision of its bounds) helps no player."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.make_env()
 
     def _probe(self) -> Any:
         """One environment to ask for agents and spaces."""
         try:
             with ZooWords({}, ()).around(0):
-                probe = self.make_env()
+                probe = self._make_quietly()
         except _REFUSALS as error:
             raise SpecError(f"PettingZoo refuses {self.name}: {one_line(error)}") from error
         if not getattr(probe, "possible_agents", None):

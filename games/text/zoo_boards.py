@@ -79,16 +79,14 @@ class Chess(CleanWords):
     def view(self, sight: Any, agent: str) -> str:
         """The newest board of the seat's channels, turned so that White is at the bottom."""
         black = bool(sight[0, 0, 4])
-        newest = sight[::-1, :, 7:19] if black else sight[:, :, 7:19]
+        newest = np.array(sight[::-1, :, 7:19] if black else sight[:, :, 7:19])
+        passing = _undo_passing_mark(newest, black)
         letters = "pnbrqkPNBRQK" if black else "PNBRQKpnbrqk"
+        cells = [["."] * 8 for _ in range(8)]
+        for row, column, channel in np.argwhere(newest).tolist():
+            cells[row][column] = letters[channel]
         if not newest.any():  # the environment shows no board before the first move
-            back = list("rnbqkbnr")
-            cells = [back, ["p"] * 8, *[["."] * 8 for _ in range(4)], ["P"] * 8, [piece.upper() for piece in back]]
-        else:
-            cells = [["."] * 8 for _ in range(8)]
-            for row, column, channel in np.argwhere(newest).tolist():
-                cells[row][column] = letters[channel]
-        passing = _undo_passing_mark(cells)
+            cells[0], cells[1], cells[6], cells[7] = list("rnbqkbnr"), ["p"] * 8, ["P"] * 8, list("RNBQKBNR")
         castling = [word for word, channel in zip(_CASTLING, range(4), strict=True) if sight[0, 0, channel]]
         lines = [f"{8 - row} {' '.join(line)}" for row, line in enumerate(cells)]
         return "\n".join(
@@ -108,15 +106,13 @@ class Chess(CleanWords):
 _CASTLING = ("you kingside", "you queenside", "they kingside", "they queenside")
 
 
-def _undo_passing_mark(cells: list[list[str]]) -> list[str]:
-    """The environment marks a pawn that may be taken in passing by drawing it on its own back rank: put it back."""
+def _undo_passing_mark(board: np.ndarray, black: bool) -> list[str]:
+    """Put a pawn that has just moved two squares back where it is: the environment draws it on its own back rank."""
     told = []
-    for back, pawn, row in ((7, "P", 4), (0, "p", 3)):
-        for column in range(8):
-            if cells[back][column] == pawn:
-                cells[back][column] = "."
-                cells[row][column] = pawn
-                told.append(f"The pawn on {'abcdefgh'[column]}{8 - row} may be taken in passing.")
+    for channel, back, row in ((6 if black else 0, 7, 4), (0 if black else 6, 0, 3)):
+        for column in np.flatnonzero(board[back, :, channel]).tolist():
+            board[back, column, channel], board[row, column, channel] = False, True
+            told.append(f"The pawn on {'abcdefgh'[column]}{8 - row} has just moved two squares.")
     return told
 
 

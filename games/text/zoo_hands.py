@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from games.game import Information, Utility
+from games.spec import SpecError
 from games.text.zoo import CleanWords, Facts
 
 
@@ -137,6 +138,13 @@ class NoLimitHoldem(_Cards):
 
 class Hanabi(CleanWords):
     title = "Hanabi"
+
+    def __init__(self, params: Mapping[str, Any], agents: tuple[str, ...]) -> None:
+        super().__init__(params, agents)
+        if params["random_start_player"]:  # the environment then asks the first agent although another is to move
+            raise SpecError(
+                "parameter 'random_start_player' of classic/hanabi_v5 does not work in PettingZoo; use false"
+            )
 
     def facts(self) -> Facts:
         colors, ranks = int(self.params["colors"]), int(self.params["ranks"])
