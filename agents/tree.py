@@ -127,7 +127,7 @@ def layout(game: Game) -> Tree:
 def unwalkable(game: Game) -> str | None:
     """Why the rules of a game cannot be walked from its start to every end, or None."""
     if not isinstance(game, SpielGame):
-        return f"{game.spec.name} is not a game of OpenSpiel, whose rules can be walked"
+        return f"{game.spec.name} is no game of OpenSpiel, whose rules can be walked"
     kind = game.spiel.get_type()
     if kind.chance_mode not in _EXPLICIT:
         return f"{game.spec.name} draws its chance by itself and tells no probabilities"
