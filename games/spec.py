@@ -194,7 +194,7 @@ class _Reader:
     def quoted(self) -> str:
         quote = self.text[self.place]
         self.place += 1
-        letters = []
+        letters: list[str] = []
         while self.place < len(self.text):
             char = self.text[self.place]
             self.place += 1

@@ -12,6 +12,12 @@ from arena.rules import MatchRules
 from games.errors import UserError
 from games.spec import near
 
+_NEEDED = {
+    "games": "no game is named; name one with --game GAME, or games = [...] in a file",
+    "agents": "no agent is named; name some with --agent SPEC, or agents = [...] in a file",
+}
+_EXPECTED = {"tuple_type": "input should be a list, as in [...]"}
+
 
 class TournamentConfig(MatchRules):
     """A tournament. The fields of MatchRules are fields here too."""
@@ -33,7 +39,12 @@ class TournamentConfig(MatchRules):
         10, ge=1, le=2**31 - 1, description="How often each pairing meets, each time in all seats on the same seed."
     )
     seed: int = Field(0, ge=0, lt=2**63, description="Seed that all matches derive from.")
-    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="Worker processes.")
+    workers: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        le=1024,
+        description="Worker processes; as many as the machine has cores.",
+    )
     hang_seconds: float = Field(
         60.0, gt=0, description="Longest time one decision may take before its process is ended and the match lost."
     )
@@ -45,37 +56,50 @@ class TournamentConfig(MatchRules):
 
 
 def rules_of(values: dict[str, Any]) -> MatchRules:
-    """Make the rules of a match. Raises UserError with one line, as `checked` does."""
+    """Make the rules of a match. Raises UserError with one line: the key, its value and what is expected."""
     try:
         return MatchRules(**values)
     except ValidationError as error:
-        raise UserError(_first_fault(error)) from None
+        raise UserError(_first_fault(error)[1]) from None
 
 
-def checked(values: dict[str, Any], where: str = "") -> TournamentConfig:
-    """Make a configuration. Raises UserError with one line: the key, its value and what is expected."""
+def checked(values: dict[str, Any]) -> TournamentConfig:
+    """Make the configuration of a tournament. Raises UserError as `rules_of` does."""
     try:
         return TournamentConfig(**values)
     except ValidationError as error:
-        raise UserError(where + _first_fault(error)) from None
+        raise UserError(_first_fault(error)[1]) from None
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read the keys of a TOML file. Raises UserError naming file and line for what is no TOML or no known key."""
+def from_toml(path: Path, flags: dict[str, Any]) -> TournamentConfig:
+    """Make a configuration from a TOML file and flags, which count more.
+
+    Raises UserError for what is no TOML, no key, or no such value: file, line and key are named.
+    """
+    text, values = _read(path)
+    for key in values:
+        if key not in TournamentConfig.model_fields:
+            place = f"{path}, line {line_of(text, key)}"
+            raise UserError(f"{place}: no key {key!r}; {near(key, TournamentConfig.model_fields)}")
+    try:
+        return TournamentConfig(**{**values, **flags})
+    except ValidationError as error:
+        key, words = _first_fault(error)
+        at_fault = f"{path}, line {line_of(text, key)}: " if key in values and key not in flags else ""
+        raise UserError(at_fault + words) from None
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of a TOML file and its keys."""
     try:
         text = path.read_text(encoding="utf-8")
-        values = tomllib.loads(text)
+        return text, tomllib.loads(text)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"cannot read {path}: it is not UTF-8 text ({error.reason})") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: {error}") from None
-    for key in values:
-        if key not in TournamentConfig.model_fields:
-            place = f"{path}, line {line_of(text, key)}"
-            raise UserError(f"{place}: no key {key!r}; {near(key, TournamentConfig.model_fields)}")
-    return values
 
 
 def line_of(text: str, key: str) -> int:
@@ -84,9 +108,14 @@ def line_of(text: str, key: str) -> int:
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
-def _first_fault(error: ValidationError) -> str:
+def _first_fault(error: ValidationError) -> tuple[str, str]:
+    """The key that the first fault is about, and the fault in words."""
     fault = error.errors(include_url=False)[0]
+    key = str(fault["loc"][0]) if fault["loc"] else ""
+    if fault["type"] in ("missing", "too_short") and key in _NEEDED:
+        return key, _NEEDED[key]
     place = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "missing":
-        return f"{place} is missing"
-    return f"{place} = {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    expected = _EXPECTED.get(fault["type"]) or fault["msg"][0].lower() + fault["msg"][1:]
+    if key == "on_fault":
+        expected = "choices: forfeit, fallback, retry(N)"
+    return key, f"{place} = {fault['input']!r}: {expected}"

@@ -73,7 +73,7 @@ def seat_orders(group: Sequence[int], seats: int) -> Iterator[tuple[int, ...]]:
     """The orders in which a group takes the seats: swapped seats for two, every permutation for three."""
     if seats <= MAX_PERMUTED_SEATS:
         return permutations(group)
-    return (tuple([*group[shift:], *group[:shift]]) for shift in range(seats))
+    return ((*group[shift:], *group[:shift]) for shift in range(seats))
 
 
 def orders_of(seats: int) -> int:

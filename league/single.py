@@ -61,4 +61,3 @@ def keep(store: Store, result: MatchResult, started: datetime) -> None:
     seconds = (datetime.now(UTC).replace(tzinfo=None) - started).total_seconds()
     recorder.finished(result, Run(0, None, started, seconds))
     store.write(recorder.take())
-

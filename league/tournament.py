@@ -136,7 +136,8 @@ def run(
         store.register(_row(config, game_plan), [Member(r.name, r.spec, r.fingerprint) for r in game_plan.recipes])
     source = _Remaining(plan, store)
     limits = Limits(config.workers, config.hang_seconds, config.memory_mb)
-    finished, unfinished = 0, []
+    finished = 0
+    unfinished: list[tuple[Match, str]] = []
     waiting: list[Mapping[str, pa.Table]] = []
     written = time.monotonic()
     try:

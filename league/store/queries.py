@@ -128,6 +128,11 @@ def match_record(store: Store, match_id: str) -> MatchRecord:
     return MatchRecord(match, episodes(store, [match.match_id]), _rows(TurnRow, turns))
 
 
+def games(store: Store) -> list[str]:
+    """The games of which there are matches, sorted."""
+    return [str(game) for (game,) in _tuples(store.query("SELECT DISTINCT game FROM matches ORDER BY game"))]
+
+
 def crosstable(store: Store, game: str | None = None) -> list[CrossRow]:
     """Results of each agent against each other that it met, by game; of more than two seats, of each two of them."""
     return _rows(CrossRow, store.query(_CROSSTABLE, {"game": game}))

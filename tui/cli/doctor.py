@@ -2,7 +2,7 @@
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _NEEDED = ("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic
 _EXTRAS = {"pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard")}
 """Extra -> modules that it brings."""
 
-OK, WARNING, FAULT = "ok", "warning", "fault"
+OK, WARNING, ERROR = "ok", "warning", "error"
 
 
 @click.command()
@@ -24,13 +24,13 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 @json_option
 @click.pass_context
 def doctor(context: click.Context, store: str, as_json: bool) -> None:
-    """Check the installation and the store; exits 1 where something is at fault."""
+    """Check the installation and the store; exits 1 where something is wrong."""
     findings = [*_installation(), *_foreign(), *_extras(), *_store(store)]
     if as_json:
         print_json([dict(zip(("part", "state", "what"), finding, strict=True)) for finding in findings])
     else:
         print_table("", ["part", "state", "what"], findings)
-    if any(state == FAULT for _, state, _ in findings):
+    if any(state == ERROR for _, state, _ in findings):
         context.exit(1)
 
 
@@ -40,7 +40,7 @@ def _installation() -> list[tuple[str, str, str]]:
         try:
             findings.append((package, OK, version(package)))
         except PackageNotFoundError:
-            findings.append((package, FAULT, "not installed"))
+            findings.append((package, ERROR, "not installed"))
     from agents import cache
 
     findings.append(("cache", OK, str(cache.folder())))
@@ -53,9 +53,10 @@ def _foreign() -> list[tuple[str, str, str]]:
     home = Path(__file__).resolve().parents[2]
     for name in _OURS:
         spec = find_spec(name)
-        place = Path(spec.origin).resolve().parent.parent if spec and spec.origin else None
-        if place != home:
-            findings.append((name, WARNING, f"the package `{name}` found first is another's: {place}"))
+        places = [Path(place).resolve() for place in (spec.submodule_search_locations or [])] if spec else []
+        if home / name not in places[:1]:
+            found = places[0] if places else spec and spec.origin
+            findings.append((name, WARNING, f"the package `{name}` found first is another's: {found}"))
     return findings
 
 
@@ -71,4 +72,4 @@ def _extras() -> list[tuple[str, str, str]]:
 def _store(path: str) -> list[tuple[str, str, str]]:
     from league.store.health import health
 
-    return [(f"store {path}", finding.state, finding.what) for finding in health(path)]
+    return [(f"store {path}", str(finding.level.value), finding.text) for finding in health(path)]

@@ -28,9 +28,11 @@ def field_options(model: type[BaseModel], leave_out: frozenset[str] = frozenset(
     """
 
     def decorate(function: _F) -> _F:
-        for name, info in reversed(model.model_fields.items()):
+        inherited = [name for name in model.model_fields if name not in model.__annotations__]
+        own = [name for name in model.model_fields if name in model.__annotations__]
+        for name in reversed([*own, *inherited]):
             if name not in leave_out:
-                function = _option(name, info)(function)
+                function = _option(name, model.model_fields[name])(function)
         return function
 
     return decorate

@@ -14,7 +14,11 @@ def safe(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join([char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for char in text])
+    return "".join([char if _shows(char) else "\N{REPLACEMENT CHARACTER}" for char in text])
+
+
+def _shows(char: str) -> bool:
+    return char in "\n\t" or unicodedata.category(char)[0] != "C"
 
 
 def narrate(line: str) -> None:

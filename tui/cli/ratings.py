@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 game_option = click.option("--game", metavar="GAME", help="Only this game.")
 
-_COLUMNS = ("rank", "agent", "conservative", "mu", "sigma", "matches", "wins", "draws", "losses", "score", "faults", "void")
+_COLUMNS = (
+    *("rank", "agent", "conservative", "mu", "sigma"),
+    *("matches", "wins", "draws", "losses", "score", "faults", "void"),
+)
 
 
 @click.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.errors import RunError
-from league.config import TournamentConfig, checked, read_toml
+from league.config import TournamentConfig, checked, from_toml
 from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate
 
@@ -30,13 +30,12 @@ EXIT_INTERRUPTED = 130
 @store_option
 @json_option
 @click.pass_context
-def tournament(context: click.Context, file: Path | None, store: str, as_json: bool, **flags: Any) -> None:
+def tournament(context: click.Context, /, file: Path | None, store: str, as_json: bool, **flags: Any) -> None:
     """Play a tournament and rate it; the same command goes on where it stopped.
 
     A FILE.toml may hold any of these settings (`games = [...]`, `agents = [...]`, `pairs = 20`, ...); flags count more.
     """
-    values = {**(read_toml(file) if file else {}), **given(flags)}
-    config = checked(values, f"{file}: " if file else "")
+    config = from_toml(file, given(flags)) if file else checked(given(flags))
     from league.store.store import Store
     from league.tournament import plan
 

@@ -1,0 +1,35 @@
+"""The installed `arena` command, run as a person would run it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ARENA = str(Path(sys.executable).with_name("arena"))
+
+
+def arena(*words: str | Path, folder: Path, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """Run one command in a folder, whose `arena.duckdb` is then the store, and check its exit code."""
+    done = subprocess.run(
+        [ARENA, *map(str, words)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+    assert code is None or done.returncode == code, (words, done.returncode, done.stdout[-2000:], done.stderr[-4000:])
+    return done
+
+
+def arena_json(*words: str | Path, folder: Path) -> Any:
+    """What a command prints with --json."""
+    return json.loads(arena(*words, "--json", folder=folder).stdout)
+
+
+def environment() -> dict[str, str]:
+    """The environment of this process without what would point the command elsewhere."""
+    return {key: value for key, value in os.environ.items() if key != "ARENA_STORE"} | {"COLUMNS": "100"}
