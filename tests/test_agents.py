@@ -1,13 +1,13 @@
 """Every agent keeps the promises of agents, and the scripted ones play as they say."""
 
 import asyncio
+import os
 import random
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import broken_agents
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +21,7 @@ from agents.testing import AgentCheckError, check_agent
 from games.game import Action, Game, Observation, State
 from games.registry import make
 from games.spec import SpecError
+from tests import broken_agents
 
 DOCS = Path(__file__).parents[1] / "docs" / "agents.md"
 THROWS = "repeated_game(num_repetitions=1000,stage_game=matrix_rps)"
@@ -143,11 +144,11 @@ def test_misfit_says_why(spec: str, game: str, words: str) -> None:
 
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_decisions_do_not_depend_on_the_process(hash_seed: str) -> None:
-    code = "import test_agents; print(test_agents.decisions())"
+    code = "from tests import test_agents; print(test_agents.decisions())"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        env={"PYTHONHASHSEED": hash_seed, "PATH": ""},
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,
         check=True,
@@ -202,7 +203,7 @@ def _self_play(spec: str, name: str) -> list[Action]:
 )
 def test_check_catches(agent: type[Agent], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"broken_{agent.__name__}"
-    monkeypatch.setitem(registry.TABLE, name, f"broken_agents:{agent.__name__}")
+    monkeypatch.setitem(registry.TABLE, name, f"tests.broken_agents:{agent.__name__}")
     spec = f"{name}(mood=1)" if agent is broken_agents.Unread else name
     with pytest.raises(AgentCheckError, match=re.escape(words)) as caught:
         check_agent(spec, "tic_tac_toe")
@@ -210,7 +211,7 @@ def test_check_catches(agent: type[Agent], words: str, monkeypatch: pytest.Monke
 
 
 def test_check_passes_an_agent_that_keeps_its_promises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry.TABLE, "first", "broken_agents:First")
+    monkeypatch.setitem(registry.TABLE, "first", "tests.broken_agents:First")
     check_agent("first", "tic_tac_toe")
     check_agent("first", "matrix_rps")
 

@@ -1,5 +1,6 @@
 """An agent of another installed package plays like one of ours."""
 
+import os
 import re
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def installed(tmp_path: Path) -> Path:
 def test_an_agent_of_an_installed_package_is_found_checked_and_played(installed: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PLAY],
-        env={"PYTHONPATH": str(installed), "PATH": ""},
+        env={**os.environ, "PYTHONPATH": str(installed)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import os
 import random
 import subprocess
 import sys
@@ -60,11 +61,11 @@ def test_there_are_43_bots() -> None:
 
 def test_every_bot_replays_in_another_order_and_in_a_fresh_process() -> None:
     backwards = against_random(5, sorted(BOTS, reverse=True))
-    code = "import test_roshambo as t; print(t.against_random(5, sorted(t.BOTS)))"
+    code = "from tests import test_roshambo as t; print(t.against_random(5, sorted(t.BOTS)))"
     fresh = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        env={"PATH": "", "MALLOC_PERTURB_": "165"},  # glibc fills memory with rubbish: nothing unset may be read
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "MALLOC_PERTURB_": "165"},  # glibc fills memory with rubbish: nothing unset may be read
         capture_output=True,
         text=True,
         check=True,
@@ -77,7 +78,7 @@ def test_seed_matters_for_the_bots_that_draw_and_for_no_other() -> None:
 
     def played(name: str, seed: int) -> list[list[str]]:
         agents = [recipe(bot(name)).make(Setup(game, 0, seed)), recipe("random").make(Setup(game, 1, 1))]
-        return episode(game, agents)
+        return episode(game, agents, limit=300)
 
     assert {name for name in BOTS if played(name, 1) == played(name, 2)} == FIXED
 
