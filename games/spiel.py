@@ -100,7 +100,7 @@ class SpielState(State):
         self.spiel = spiel
         self._origin = spiel.clone() if sampled else None
         self._random = random.Random(seed) if game.has_chance else None
-        self._log: list[Event] = []
+        self._log: list[tuple[int, Action]] = []
         self._seen = [0] * len(game.single)
         self._names: dict[int, dict[Action, int]] = {}
         self._returns: tuple[float, ...] | None = None
@@ -127,7 +127,8 @@ class SpielState(State):
 
     def apply(self, actions: Mapping[int, Action]) -> None:
         spiel, log = self.spiel, self._log
-        seats = self.seats_to_act()
+        player = spiel.current_player()
+        seats = self.game.single[player] if player >= 0 else self.seats_to_act()
         if not seats:
             raise ValueError("the episode is over")
         try:
@@ -139,13 +140,13 @@ class SpielState(State):
         start = len(log)
         for seat in seats:
             self._seen[seat] = start
-            log.append(Event(seat, actions[seat]))
-        self._names = {}
-        if spiel.current_player() == _SIMULTANEOUS:
+            log.append((seat, actions[seat]))
+        self._names.clear()
+        if player >= 0:
+            spiel.apply_action(numbers[0])
+        else:
             joint = dict(zip(seats, numbers, strict=True))
             spiel.apply_actions([joint.get(seat, 0) for (seat,) in self.game.single])
-        else:
-            spiel.apply_action(numbers[0])
         if self._random is not None:
             self._resolve_chance()
 
@@ -170,7 +171,7 @@ class SpielState(State):
         while len(again._log) < at:
             start = len(again._log)
             seats = again.seats_to_act()
-            again.apply({event.seat: event.action for event in self._log[start : start + len(seats)]})
+            again.apply(dict(self._log[start : start + len(seats)]))
         return again
 
     def _resolve_chance(self) -> None:
@@ -181,7 +182,7 @@ class SpielState(State):
             outcomes, weights = zip(*spiel.chance_outcomes(), strict=True)
             outcome = rng.choices(outcomes, weights)[0]
             if self.game.perfect:
-                self._log.append(Event(CHANCE, self.game.words.chance(spiel, outcome)))
+                self._log.append((CHANCE, self.game.words.chance(spiel, outcome)))
             spiel.apply_action(outcome)
 
 
@@ -225,8 +226,8 @@ class SpielObservation(Observation):
     def events(self) -> Sequence[Event]:
         seen = self._state._log[self._since : self._at]
         if self._state.game.all_see_moves:
-            return seen
-        return [event for event in seen if event.seat == self.seat]
+            return [Event(seat, action) for seat, action in seen]
+        return [Event(seat, action) for seat, action in seen if seat == self.seat]
 
     def sample_state(self, rng: random.Random) -> SpielState:
         state, seat = self._now, self.seat
