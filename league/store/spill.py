@@ -91,7 +91,7 @@ def unfinished(path: str) -> list[Path]:
 
 def _packed(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(rows)
     packed: bytes = sink.getvalue().to_pybytes()
     return packed
