@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from agents.agent import Agent, Step
 from arena.referee import Fault, Note, Referee
-from games.game import Action, Game, GameSpec, State, Termination, sole_winner
+from games.game import Action, Game, GameSpec, State, Termination, Utility, sole_winner
 from games.seeding import digest
 
 OnTurn = Callable[[int, Action], None]
@@ -101,9 +101,19 @@ def forfeit(
 
 
 def forfeit_returns(spec: GameSpec, offender: int) -> tuple[float, ...]:
-    """The offender gets the game's minimum; in a zero-sum game the others share its negative, else they get 0."""
-    others = -spec.min_utility / (spec.seats - 1) if spec.seats > 1 and spec.utility.value == "zero_sum" else 0.0
-    return tuple([spec.min_utility if seat == offender else others for seat in range(spec.seats)])
+    """The offender gets the game's minimum; in a zero-sum game the others share its negative, else they get 0.
+
+    Where 0 is not above the minimum, the others get the middle of the game's bounds, so that the offender still loses;
+    in a game of identical interests all get the minimum.
+    """
+    low, high = spec.min_utility, spec.max_utility
+    if spec.utility is Utility.IDENTICAL:
+        others = low
+    elif spec.utility is Utility.ZERO_SUM and spec.seats > 1:
+        others = -low / (spec.seats - 1)
+    else:
+        others = 0.0 if low < 0 else (low + high) / 2
+    return tuple([low if seat == offender else others for seat in range(spec.seats)])
 
 
 def _record(

@@ -1,12 +1,12 @@
 """One match: its identity, its episodes between the same agents, and its result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from agents.agent import Agent, ProviderError, Setup, Step, Trajectory
 from agents.registry import Recipe
 from arena.episode import EpisodePlan, EpisodeRecord, OnTurn, forfeit, play_episode
-from arena.referee import Fault, Referee, Watch
+from arena.referee import Fault, Referee, Watch, in_words
 from arena.rules import MatchRules
 from games.game import Game, GameSpec, Termination
 from games.seeding import derive
@@ -85,15 +85,44 @@ async def play_match(
 ) -> MatchResult:
     """Play a match: make the agents, play the episodes, let agents reflect between them.
 
-    Raises VoidMatchError when a provider or the game itself failed.
+    Raises VoidMatchError when a provider or the game itself failed; what the listener raises passes through.
     """
     referee = Referee(match.rules, match.seed ^ match.replica, watch)
     try:
-        return await _play(match, game, recipes, referee, listener)
+        return await _play(match, game, recipes, referee, _Guarded(listener) if listener is not None else None)
     except ProviderError as error:
-        raise VoidMatchError(str(error)) from error
-    except Exception as error:  # agents' exceptions are faults by now: this one comes from the game
-        raise VoidMatchError(f"game {match.game} failed: {type(error).__name__}: {error}") from error
+        name = "an agent" if referee.unserved is None else match.names[referee.unserved]
+        raise VoidMatchError(f"{name} could not be served: {in_words(error)}") from error
+    except _ListenerError as error:
+        raise error.__cause__ or error from None
+    except (Exception, SystemExit) as error:  # agents' exceptions are faults by now: this one comes from the game
+        raise VoidMatchError(f"game {match.game} failed: {in_words(error)}") from error
+
+
+class _ListenerError(Exception):
+    """The listener failed; what it raised is the cause."""
+
+
+class _Guarded:
+    """Passes everything on to a listener and marks what that raises, so that it is not taken for the game's."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def turn(self, seat: int, action: str) -> None:
+        self._tell(self._listener.turn, seat, action)
+
+    def episode(self, record: EpisodeRecord) -> None:
+        self._tell(self._listener.episode, record)
+
+    def reflection(self, record: ReflectionRecord) -> None:
+        self._tell(self._listener.reflection, record)
+
+    def _tell(self, method: Callable[..., None], *news: object) -> None:
+        try:
+            method(*news)
+        except Exception as error:
+            raise _ListenerError from error
 
 
 async def _play(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import signal
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
@@ -14,6 +15,8 @@ from games.game import Action, Observation, Termination
 
 MAX_RAW = 100_000
 """Characters of what an agent said that are kept."""
+MAX_WHY = 500
+"""Characters of an exception's message that are kept."""
 
 OUTSIDE, ACTING, STARTED, MATCH = 0.0, 0, 1, 2
 """Places in a watch: which agent of the match is acting (its place + 1, or OUTSIDE), since when, in which match."""
@@ -70,6 +73,8 @@ class Referee:
         self._watch: Watch = watch if watch is not None else [0.0] * 3
         self._order: Sequence[int] = range(1 << 16)
         self.notes: list[Note] = []
+        self.unserved: int | None = None
+        """The agent (its place in the match) that raised a ProviderError."""
 
     def begin(self, order: Sequence[int]) -> None:
         """Start an episode in which order[seat] is the agent's place in the match."""
@@ -77,31 +82,35 @@ class Referee:
         self.notes = []
 
     async def seat(self, recipe: Recipe, setup: Setup) -> Agent | Fault:
-        """Make an agent; its constructor is ruled on like a decision."""
+        """Make an agent; its constructor is ruled on like a decision, but has no limit of seconds."""
 
         async def construct(setup: Setup) -> Agent:
             return recipe.make(setup)
 
-        return await self._ask(setup.seat, construct, setup)
+        return await self._ask(setup.seat, construct, setup, None)
 
     async def reflect(self, agent: Agent, trajectory: Trajectory) -> Reflection | Fault | None:
-        """Let an agent look back on an episode."""
-        found = await self._ask(trajectory.seat, agent.reflect, trajectory)
-        if found is None or isinstance(found, Fault) or (isinstance(found, Reflection) and isinstance(found.text, str)):
+        """Let an agent look back on an episode; ruled on like a decision, but with no limit of seconds."""
+        found = await self._ask(trajectory.seat, agent.reflect, trajectory, None)
+        if found is None or isinstance(found, Fault):
             return found
+        if isinstance(found, Reflection) and isinstance(found.text, str):
+            return Reflection(str.__str__(found.text))
         return Fault(Termination.CRASHED, f"reflect returned {type(found).__name__}, not a Reflection")
 
     async def decide(self, agent: Agent, observation: Observation, turn: int) -> Action | Fault:
         """One decision of one seat: its action, or the fault that ends the episode for it."""
         attempt = 0
         while True:
-            decision = await self._ask(observation.seat, agent.act, observation)
+            decision = await self._ask(observation.seat, agent.act, observation, self._limit)
             fault = self._ruling(decision, observation)
             if fault is None:
                 assert isinstance(decision, Decision)
                 if decision.raw is not None or decision.extra is not None or attempt:
                     self._note(turn, observation.seat, attempt, decision, None)
-                return decision.action
+                action = decision.action
+                # A subclass, such as a member of an enum, stays behind: records are plain and travel.
+                return action if type(action) is str else str.__str__(action)
             self._note(turn, observation.seat, attempt, decision, fault)
             if fault.ends_match:
                 return fault
@@ -133,22 +142,22 @@ class Referee:
 
     def _note(self, turn: int, seat: int, attempt: int, decision: object, fault: Fault | None) -> None:
         said = decision if isinstance(decision, Decision) else None
-        raw = said.raw if said else None
+        raw = said.raw if said and isinstance(said.raw, str) else None
         if fault is not None and raw is None:
             raw = said.action if said and isinstance(said.action, str) and said.action else fault.why
-        kept = raw[:MAX_RAW] if isinstance(raw, str) else None
+        kept = None if raw is None else str.__str__(raw)[:MAX_RAW]
         if fault is not None:
             self.notes.append(Note(turn, seat, attempt, None, kept, fault.termination, None))
         elif said is not None:
             extra = json.dumps(said.extra) if said.extra is not None else None
-            self.notes.append(Note(turn, seat, attempt, said.action, kept, None, extra))
+            self.notes.append(Note(turn, seat, attempt, str.__str__(said.action), kept, None, extra))
 
-    async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X) -> _T | Fault:
+    async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float | None) -> _T | Fault:
         """Await an agent under the watch; what it raises becomes a fault. The one broad except around agents.
 
         What ends the process instead leaves the watch set, so that the seat can be blamed.
         """
-        watch, limit = self._watch, self._limit
+        watch = self._watch
         watch[STARTED] = start = time.monotonic()
         watch[ACTING] = self._order[seat] + 1
         found: _T | Fault
@@ -161,30 +170,44 @@ class Referee:
                 if time.monotonic() - start > limit:
                     found = Fault(Termination.TOO_SLOW, f"took longer than {limit:g} s")
         except ProviderError:
+            watch[ACTING] = OUTSIDE
+            self.unserved = self._order[seat]
             raise
-        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - all it raises is its own fault
-            found = self._blame(error, time.monotonic() - start)
+        except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
+            found = self._blame(error, limit is not None and time.monotonic() - start >= limit)
         watch[ACTING] = OUTSIDE
         return found
 
-    def _blame(self, error: BaseException, seconds: float) -> Fault:
-        """What an exception out of an agent means."""
+    def _blame(self, error: BaseException, late: bool) -> Fault:
+        """What an exception out of an agent means. What does not come from the agent is raised again."""
+        if isinstance(error, GeneratorExit):
+            raise error
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise error  # a person's, where this process listens to Ctrl-C
         if isinstance(error, asyncio.CancelledError):
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise error
-        if isinstance(error, TimeoutError) and self._limit is not None and seconds >= self._limit:
+        if isinstance(error, TimeoutError) and late:
             return Fault(Termination.TOO_SLOW, f"took longer than {self._limit:g} s")
         if isinstance(error, MemoryError):
             return Fault(Termination.OUT_OF_MEMORY, "out of memory")
-        words = " ".join(str(error).split())[:500]
-        return Fault(Termination.CRASHED, f"{type(error).__name__}: {words}" if words else type(error).__name__)
+        return Fault(Termination.CRASHED, in_words(error))
+
+
+def in_words(error: BaseException) -> str:
+    """Kind and message of an exception in one line; its own `__str__` may fail."""
+    try:
+        words = " ".join(str(error).split())[:MAX_WHY]
+    except Exception:  # noqa: BLE001 - it is an agent's or a game's code
+        words = "its message cannot be read"
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _fault_of_extra(extra: object) -> Fault | None:
     """What an agent wants kept must be JSON."""
     try:
-        json.dumps(extra)
+        json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         return Fault(Termination.CRASHED, f"the decision's extra is not JSON: {error}")
     return None

@@ -25,7 +25,10 @@ class MatchRules(BaseModel):
         "mean", description="Rank the agents of a match by their mean return, or by the last episode's."
     )
     seconds_per_action: float | None = Field(
-        None, gt=0, description="Longest time one decision may take; a later one is a fault (too_slow)."
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Longest time one decision may take; a later one is a fault (too_slow).",
     )
     max_turns: int | None = Field(
         None, ge=1, description="Decisions after which an episode ends with the returns so far (max_turns)."
