@@ -1,8 +1,13 @@
 """The parent's side of one worker process: what it was given, what it said, and whether it is in trouble."""
 
+import os
+import pickle
+import signal
+import socket
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.context import BaseContext
 from typing import NamedTuple
 
@@ -11,10 +16,18 @@ import psutil
 from arena.episode import EpisodeRecord
 from arena.match import ReflectionRecord
 from arena.referee import ACTING, MATCH, OUTSIDE, STARTED
+from arena.scale import WATCH_SIZE, heaviest
 from arena.worker import Done, Job, TurnPlayed, serve
+from games.errors import RunError
 from games.game import Termination
 
 MEMORY_LOOK_SECONDS = 0.1
+START_SECONDS = 60.0
+"""How long a process may take before it begins its first match, if that is longer than the hang limit."""
+GAP_SECONDS = 1.0
+"""The most that one look at the watch adds to the time it stood still: the parent itself may have been away."""
+NOT_YET = -1.0
+"""In place of the match in hand: the process has begun none."""
 
 
 class Told(NamedTuple):
@@ -26,8 +39,16 @@ class Told(NamedTuple):
     reflections: list[ReflectionRecord]
 
 
+class Look(NamedTuple):
+    """A watch, read: who is acting (its place + 1, or OUTSIDE) since when, in which match."""
+
+    acting: float
+    started: float
+    match: float
+
+
 class Handle:
-    """One worker process."""
+    """One worker process. Sending to it never waits, so that a busy or hung process cannot hold up the others."""
 
     def __init__(self, number: int, context: BaseContext) -> None:
         self.number = number
@@ -36,29 +57,53 @@ class Handle:
         self.fresh = True
         """Whether it was never given a job."""
         self.told = Told([], [], [])
-        self._watch = context.RawArray("d", 3)
+        self._watch = context.RawArray("d", WATCH_SIZE)
+        self._watch[MATCH] = NOT_YET
         self._first = 0
-        self._look: tuple[float, ...] = ()
+        self._look = self._read()
         self._looked = time.monotonic()
+        self._still = 0.0
         self._weighed = 0.0
-        self.channel, far = context.Pipe()
-        self.process = context.Process(  # type: ignore[attr-defined]  # every concrete context has it
-            target=serve, args=(far, self._watch, number), daemon=True, name=f"arena-worker-{number}"
-        )
-        self.process.start()
-        far.close()
+        self._unsent = bytearray()
         self._resources: psutil.Process | None = None
+        self.channel, far = context.Pipe(duplex=False)
+        self.post, inbox = socket.socketpair()
+        self.post.setblocking(False)
+        self.process = context.Process(  # type: ignore[attr-defined]  # every concrete context has it
+            target=serve, args=(inbox, far, self._watch, number), daemon=True, name=f"arena-worker-{number}"
+        )
+        try:
+            with _interrupts_later():
+                self.process.start()
+        except (OSError, EOFError) as error:
+            raise RunError(f"no worker process can be started: {error}") from error
+        finally:
+            far.close()
+            inbox.close()
 
     def give(self, jobs: Sequence[Job]) -> None:
         """Send jobs; a worker that is gone is noticed by `receive`."""
         if not self.jobs:
-            self._seen_at(time.monotonic())
+            self._still = 0.0
         self.fresh = False
         self.jobs.extend(jobs)
+        self._unsent += pickle.dumps(jobs)
+        self.push()
+
+    def push(self) -> None:
+        """Send as much of what was given as fits now."""
         try:
-            self.channel.send(jobs)
-        except OSError:
+            while self._unsent:
+                del self._unsent[: self.post.send(self._unsent)]
+        except BlockingIOError:
             return
+        except OSError:  # the process is gone
+            self._unsent.clear()
+
+    @property
+    def pending(self) -> bool:
+        """Whether something that was given is still to be sent."""
+        return bool(self._unsent)
 
     def receive(self) -> Done | None:
         """Take one message. None once the process is gone and all that it said was read.
@@ -70,11 +115,13 @@ class Handle:
         except (EOFError, OSError):
             return None
         told = self.told
+        self._still = 0.0
         if isinstance(message, Done):
-            for _ in range(message.played):
+            count = message.played + len(message.back)
+            for _ in range(count):
                 self.jobs.popleft()
-            self._first += message.played
-            if message.played:
+            self._first += count
+            if count:
                 self.told = Told([], [], [])
             return message
         if isinstance(message, TurnPlayed):
@@ -86,47 +133,64 @@ class Handle:
             told.turns.clear()
         return Done(0, {}, (), 0.0)
 
+    def gone(self) -> bool:
+        """Whether the process has ended; a message of its may still be unread."""
+        return self.process.exitcode is not None
+
     def trouble(self, hang_seconds: float, memory_bytes: int) -> Termination | None:
         """Whether the process has to be ended: one decision (or the game) takes too long, or it is too big."""
+        now, look = time.monotonic(), self._read()
+        gap, self._looked = min(now - self._looked, GAP_SECONDS), now
+        self._still = self._still + gap if look == self._look and self.jobs else 0.0
+        self._look = look
         if not self.jobs:
             return None
-        now = time.monotonic()
-        look = tuple(self._watch)
-        if look != self._look:
-            self._look = look
-            self._seen_at(now)
         late = self.jobs[0].match.rules.seconds_per_action or 0.0
-        if now - self._looked > hang_seconds + late:
+        limit = hang_seconds + late if look.match != NOT_YET else max(hang_seconds, START_SECONDS)
+        if self._still > limit:
             return Termination.HUNG
         if now - self._weighed > MEMORY_LOOK_SECONDS:
             self._weighed = now
-            if self._resident() > memory_bytes:
+            resident = self._resident()
+            if resident > memory_bytes:
+                if self.jobs[0].alone:
+                    self._look = look._replace(acting=heaviest(self._watch, resident))
                 return Termination.OUT_OF_MEMORY
         return None
 
-    def suspect(self) -> tuple[int | None, int | None]:
-        """At the end of a process: which of `jobs` was being played, and which agent was acting, if any."""
-        index = int(self._watch[MATCH]) - self._first
-        if not 0 <= index < len(self.jobs) or self._watch[STARTED] == 0:
+    def suspect(self, how: Termination) -> tuple[int | None, int | None]:
+        """At the end of a process: which of `jobs` was being played, and which agent is accused, if any."""
+        look = self._read() if how is Termination.CRASHED else self._look
+        index = int(look.match) - self._first
+        if not 0 <= index < len(self.jobs):
             return None, None
-        acting = self._watch[ACTING]
-        return index, None if acting == OUTSIDE else int(acting) - 1
+        return index, None if look.acting == OUTSIDE else int(look.acting) - 1
 
     def ask_to_stop(self) -> None:
         """Let the process stop after the match in hand and send what it has."""
-        if self.process.is_alive():
+        self._unsent.clear()
+        if not self.gone():
             self.process.terminate()
+        self.post.close()
+
+    def kill(self) -> None:
+        """End the process, and all that agents started in it, at once."""
+        if self.process.pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
 
     def end(self) -> int | None:
-        """End the process at once; returns its exit code."""
-        self.process.kill()
+        """Kill the process and wait for its end; returns its exit code."""
+        self.kill()
         self.process.join()
         self.channel.close()
+        self.post.close()
         code: int | None = self.process.exitcode
         return code
 
-    def _seen_at(self, now: float) -> None:
-        self._looked = now
+    def _read(self) -> Look:
+        return Look(self._watch[ACTING], self._watch[STARTED], self._watch[MATCH])
 
     def _resident(self) -> int:
         """Resident memory in bytes; 0 once the process is gone."""
@@ -136,3 +200,13 @@ class Handle:
             return int(self._resources.memory_info().rss)
         except psutil.Error:
             return 0
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep Ctrl-C waiting: the fork server and the workers, which inherit this, must not see it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

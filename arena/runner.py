@@ -2,11 +2,11 @@
 
 import multiprocessing
 import os
+import selectors
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from multiprocessing.connection import wait
 from threading import Event
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from arena.record import Recorder, Run, merge
 from arena.referee import Fault
 from arena.worker import Done, Job
 from games import registry as games
-from games.errors import RunError
+from games.errors import RunError, UserError
 from games.game import Termination
 
 MAX_ATTEMPTS = 3
@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 3
 AHEAD_SECONDS = 0.5
 """How much work a worker is given ahead, so that it does not idle while the parent writes."""
 MAX_AHEAD = 1024
-"""Matches given ahead at most: they fit into a socket's buffer, so that no send waits for a busy worker."""
+"""Matches given ahead at most."""
 TICK_SECONDS = 0.05
 """Time between looks at the watches."""
 NEWS_SECONDS = 0.25
@@ -64,8 +64,10 @@ def run_matches(matches: Iterable[Match], limits: Limits, stop: Event | None = N
     """Play matches in worker processes and report what is finished, at least every NEWS_SECONDS.
 
     `matches` is read only as fast as they are played. When `stop` is set, workers finish the match in hand (for up to
-    STOP_SECONDS), the last report comes, and the iteration ends. Raises RunError when no worker can be kept alive.
+    STOP_SECONDS), the last report comes, and the iteration ends. Raises UserError for limits under which nothing could
+    be played, and RunError when no worker can be kept alive.
     """
+    _check(limits)
     crew = _Crew(limits)
     source = iter(matches)
     try:
@@ -83,6 +85,12 @@ def run_matches(matches: Iterable[Match], limits: Limits, stop: Event | None = N
         crew.end()
 
 
+def _check(limits: Limits) -> None:
+    for name, value in limits._asdict().items():
+        if not value > 0:
+            raise UserError(f"{name} = {value}: it must be more than 0")
+
+
 class _Crew:
     """The workers of one run and what came of their matches."""
 
@@ -91,13 +99,12 @@ class _Crew:
         # A forked child would inherit the locks of the parent's threads; a fork server has none.
         self._context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         if "forkserver" in methods:
-            self._context.set_forkserver_preload(["arena.worker"])
+            self._context.set_forkserver_preload(["arena.worker", "games.spiel"])
         self._limits = limits
-        self._handles = [Handle(number, self._context) for number in range(limits.workers)]
-        self._ahead = [1] * limits.workers
+        self._handles: dict[int, Handle] = {}
+        self._ahead: defaultdict[int, int] = defaultdict(lambda: 1)
         self._again: deque[Job] = deque()
         self._suspects: deque[Job] = deque()
-        self._accused: dict[str, int | None] = {}
         self._stillborn = 0
         self._recorder = Recorder()
         self._batches: list[Mapping[str, pa.Table]] = []
@@ -107,34 +114,39 @@ class _Crew:
         self._told = time.monotonic()
 
     def busy(self) -> bool:
-        return any(handle.jobs for handle in self._handles) or bool(self._again or self._suspects)
+        return any(handle.jobs for handle in self._handles.values()) or bool(self._again or self._suspects)
 
     def feed(self, source: Iterator[Match]) -> None:
-        """Give every worker work ahead; a suspect match goes to a fresh worker, alone."""
-        for number, handle in enumerate(self._handles):
+        """Give every worker work ahead; a suspect match goes to a fresh worker, alone. Workers start when needed."""
+        for number in range(self._limits.workers):
+            handle = self._handles.get(number)
+            held = len(handle.jobs) if handle is not None else 0
             if self._suspects:
-                if not handle.jobs:
+                if not held:
                     self._fresh(number).give([self._suspects.popleft()])
                 continue
-            if len(handle.jobs) * 2 <= self._ahead[number] and not any(job.alone for job in handle.jobs):
-                jobs = self._draw(source, self._ahead[number] - len(handle.jobs))
-                if jobs:
-                    handle.give(jobs)
+            if handle is not None and held and handle.jobs[0].alone:
+                continue
+            ahead = self._ahead[number]
+            if held * 2 <= ahead and (jobs := self._draw(source, ahead - held)):
+                (handle or self._start(number)).give(jobs)
 
     def listen(self, seconds: float) -> None:
         """Take what workers say, for up to some seconds, and end those in trouble."""
-        by_channel = {handle.channel: number for number, handle in enumerate(self._handles)}
-        for channel in wait(list(by_channel), timeout=seconds):
-            number = by_channel[channel]  # type: ignore[index]  # what was waited for are these channels
-            done = self._handles[number].receive()
-            if done is None:
-                self._bury(number, Termination.CRASHED)
-            elif done.played:
-                self._take(number, done)
-        for number, handle in enumerate(self._handles):
+        for handle in _stirring(self._handles.values(), seconds):
+            handle.push()
+            if handle.channel.poll():
+                done = handle.receive()
+                if done is None:
+                    self._bury(handle, Termination.CRASHED)
+                else:
+                    self._take(handle.number, done)
+            elif handle.gone():
+                self._bury(handle, Termination.CRASHED)
+        for handle in list(self._handles.values()):
             trouble = handle.trouble(self._limits.hang_seconds, self._limits.memory_mb << 20)
             if trouble is not None and not handle.channel.poll():
-                self._bury(number, trouble)
+                self._bury(handle, trouble)
 
     def news(self, final: bool = False) -> Progress | None:
         """What has come in, if there is enough of it or enough time has passed."""
@@ -150,31 +162,40 @@ class _Crew:
 
     def wind_down(self) -> None:
         """Let every worker finish the match in hand and take what it sends."""
-        for handle in self._handles:
+        for handle in self._handles.values():
             handle.ask_to_stop()
         until = time.monotonic() + STOP_SECONDS
-        open_ends = dict(enumerate(self._handles))
-        while open_ends and (left := until - time.monotonic()) > 0:
-            wait([handle.channel for handle in open_ends.values()], timeout=left)
-            for number, handle in list(open_ends.items()):
-                while number in open_ends and handle.channel.poll():
+        at_work = {handle.number: handle for handle in self._handles.values() if handle.jobs}
+        while at_work and (left := until - time.monotonic()) > 0:
+            for handle in _stirring(at_work.values(), left):
+                if handle.channel.poll():
                     done = handle.receive()
                     if done is None:
-                        del open_ends[number]
-                    elif done.played:
-                        self._take(number, done)
+                        del at_work[handle.number]
+                    else:
+                        self._take(handle.number, done)
+                elif handle.gone():
+                    del at_work[handle.number]
 
     def end(self) -> None:
-        for handle in self._handles:
+        for handle in self._handles.values():
+            handle.kill()
+        for handle in self._handles.values():
             handle.end()
 
+    def _start(self, number: int) -> Handle:
+        handle = self._handles[number] = Handle(number, self._context)
+        self._ahead[number] = 1
+        return handle
+
     def _fresh(self, number: int) -> Handle:
-        """The worker of this number, replaced unless it was never given a job."""
-        if not self._handles[number].fresh:
-            self._handles[number].end()
-            self._handles[number] = Handle(number, self._context)
-            self._ahead[number] = 1
-        return self._handles[number]
+        """The worker of this number, replaced if it was given a job before."""
+        handle = self._handles.get(number)
+        if handle is not None and handle.fresh:
+            return handle
+        if handle is not None:
+            handle.end()
+        return self._start(number)
 
     def _draw(self, source: Iterator[Match], count: int) -> list[Job]:
         jobs: list[Job] = []
@@ -188,53 +209,68 @@ class _Crew:
         return jobs
 
     def _take(self, number: int, done: Done) -> None:
-        """Keep what a worker finished, and try again what came to nothing."""
+        """Keep what a worker finished, and queue again what came to nothing or was given back."""
+        self._again.extendleft(reversed(done.back))
+        if not done.played:
+            return
         self._stillborn = 0
         self._batches.append(done.tables)
         self._finished += done.played - len(done.void)
         pace = AHEAD_SECONDS * done.played / max(done.seconds, 1e-6)
         self._ahead[number] = max(1, min(MAX_AHEAD, 4 * self._ahead[number], int(pace)))
         for job, reason in done.void:
-            self._retry(job, reason, self._again)
+            self._retry(job, reason)
 
-    def _retry(self, job: Job, reason: str, queue: deque[Job]) -> None:
-        """Queue a void match once more, or give it up."""
+    def _retry(self, job: Job, reason: str) -> bool:
+        """Queue a void match once more, or give it up; returns whether it is queued."""
         if job.attempt + 1 >= MAX_ATTEMPTS:
             self._unfinished.append((job.match, reason))
-        else:
-            queue.append(job._replace(attempt=job.attempt + 1))
+            return False
+        (self._suspects if job.alone else self._again).append(job._replace(attempt=job.attempt + 1))
+        return True
 
-    def _bury(self, number: int, how: Termination) -> None:
-        """A worker is gone or has to go: settle who is to blame, queue its other matches again, replace it."""
-        handle = self._handles[number]
-        index, agent = handle.suspect()
+    def _bury(self, handle: Handle, how: Termination) -> None:
+        """A worker is gone or has to go: settle who is to blame and queue its other matches again."""
         code = handle.end()
+        index, agent = handle.suspect(how)
         jobs = list(handle.jobs)
-        if index is None:
+        if index is not None:
+            self._settle(
+                jobs.pop(index), agent, _Death(how, _words(how, code, self._limits), handle.told, handle.number)
+            )
+        elif jobs:
             self._stillborn += 1
             if self._stillborn > MAX_STILLBORN:
                 raise RunError(f"worker processes end before they play anything (exit code {code})")
-        else:
-            self._settle(jobs.pop(index), agent, _Death(how, _words(how, code, self._limits), handle.told, number))
         self._again.extendleft(reversed(jobs))
-        self._handles[number] = Handle(number, self._context)
-        self._ahead[number] = 1
+        del self._handles[handle.number]
 
     def _settle(self, job: Job, agent: int | None, death: "_Death") -> None:
-        """The same agent twice, the second time alone: its loss. Else the attempt is void and is repeated alone."""
+        """An agent accused before, now alone with its match: its loss. Else the attempt is void and repeated alone."""
         match, run = job.match, Run(job.attempt, death.worker, datetime.now(UTC).replace(tzinfo=None), 0.0)
-        who = f"game {match.game} was at work" if agent is None else f"{match.names[agent]} was acting"
-        if job.alone and agent is not None and self._accused.get(match.match_id) == agent:
+        if job.alone and agent is not None and agent in job.accused:
             self._recorder.finished(_lost(match, agent, death), run)
             self._finished += 1
             self._notices.append(f"{match.names[agent]} loses a match of {match.game}: {death.words}, twice")
-            del self._accused[match.match_id]
             return
+        who = f"game {match.game} was at work" if agent is None else f"{match.names[agent]} was acting"
         reason = f"{death.words} while {who}"
         self._recorder.void(match, run, reason)
-        self._notices.append(f"{reason}; the match is played again alone")
-        self._accused[match.match_id] = agent
-        self._retry(job._replace(alone=True), reason, self._suspects)
+        accused = job.accused if agent is None else (*job.accused, agent)
+        queued = self._retry(job._replace(alone=True, accused=accused), reason)
+        self._notices.append(f"{reason}; " + ("the match is played again alone" if queued else "the match is given up"))
+
+
+def _stirring(handles: Iterable[Handle], seconds: float) -> list[Handle]:
+    """Wait for up to some seconds until a worker says something, ends, or takes more of what it was given."""
+    with selectors.DefaultSelector() as selector:
+        for handle in handles:
+            selector.register(handle.channel, selectors.EVENT_READ, handle)
+            selector.register(handle.process.sentinel, selectors.EVENT_READ, handle)
+            if handle.pending:
+                selector.register(handle.post, selectors.EVENT_WRITE, handle)
+        stirring = {key.data.number: key.data for key, _ in selector.select(seconds)}
+    return list(stirring.values())
 
 
 class _Death(NamedTuple):

@@ -1,26 +1,31 @@
 """What runs in a worker process: matches in, columns out, and a watch that the parent reads."""
 
 import asyncio
+import pickle
 import signal
-import sys
+import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from agents.registry import recipe
+from agents.registry import Recipe, recipe
 from arena.episode import EpisodeRecord
-from arena.match import Match, MatchResult, ReflectionRecord, VoidMatchError, play_match
+from arena.match import Match, ReflectionRecord, VoidMatchError, play_match
+from arena.process import settle
 from arena.record import Recorder, Run
-from arena.referee import MATCH, Watch
+from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Watch, in_words
+from arena.scale import Scale, SharedWatch
 from games import registry as games
-from games.errors import UserError
+from games.game import Game
 
 FLUSH_SECONDS = 0.25
 """How long finished matches wait in a worker before they are sent, beside the match in hand."""
+BACK_SECONDS = 2.0
+"""How long a worker plays one batch of jobs before it gives back the rest, which others may be free to play."""
 
 
 class Job(NamedTuple):
@@ -30,11 +35,13 @@ class Job(NamedTuple):
     attempt: int = 0
     """How often it has been tried before."""
     alone: bool = False
-    """Whether each turn is told as it is played, since the process may die of this match."""
+    """Whether it is played alone and each turn is told as it is played, since the process may die of this match."""
+    accused: tuple[int, ...] = ()
+    """Agents that were acting when a process died of this match."""
 
 
 class Done(NamedTuple):
-    """What a worker sends back about its next `played` jobs, in their order."""
+    """What a worker sends back about its next `played` jobs, in their order, and about those that follow."""
 
     played: int
     tables: dict[str, pa.Table]
@@ -42,6 +49,8 @@ class Done(NamedTuple):
     """Jobs that came to nothing, and why."""
     seconds: float
     """Time spent on these jobs."""
+    back: Sequence[Job] = ()
+    """The next jobs, given back unplayed."""
 
 
 class TurnPlayed(NamedTuple):
@@ -51,20 +60,30 @@ class TurnPlayed(NamedTuple):
     action: str
 
 
-class _Teller:
-    """Tells the parent of a match played alone, turn by turn."""
+class _ParentGoneError(Exception):
+    """Nobody listens any more."""
+
+
+class _Line:
+    """Talks to the parent; tells it of a match that is played alone, turn by turn."""
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
 
+    def send(self, message: Done | TurnPlayed | EpisodeRecord | ReflectionRecord) -> None:
+        try:
+            self._channel.send(message)
+        except OSError:
+            raise _ParentGoneError from None
+
     def turn(self, seat: int, action: str) -> None:
-        self._channel.send(TurnPlayed(seat, action))
+        self.send(TurnPlayed(seat, action))
 
     def episode(self, record: EpisodeRecord) -> None:
-        self._channel.send(record)
+        self.send(record)
 
     def reflection(self, record: ReflectionRecord) -> None:
-        self._channel.send(record)
+        self.send(record)
 
 
 class _Stop:
@@ -78,63 +97,113 @@ class _Stop:
         self.asked = True
 
 
-def serve(channel: Connection, watch: Watch, number: int) -> None:
-    """Play jobs until the channel closes or SIGTERM comes. `watch` is shared memory; `number` names this worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is finished is kept
-    _die_with_parent()
-    asyncio.run(_serve(channel, watch, number))
+def serve(inbox: socket.socket, channel: Connection, watch: SharedWatch, number: int) -> None:
+    """Play jobs until the inbox closes or SIGTERM comes. `watch` is shared memory; `number` names this worker."""
+    settle(channel)
+    try:
+        asyncio.run(_Worker(inbox, channel, watch, number).serve())
+    except _ParentGoneError:
+        return
 
 
-async def _serve(channel: Connection, watch: Watch, number: int) -> None:
-    stop = _Stop()
-    recorder = Recorder()
-    serial = 0
-    while not stop.asked:
-        try:
-            jobs: Sequence[Job] = channel.recv()
-        except EOFError:
-            return
-        flushed, count = time.monotonic(), 0
+class _Worker:
+    """Plays batches of jobs, one match after the other."""
+
+    def __init__(self, inbox: socket.socket, channel: Connection, watch: SharedWatch, number: int) -> None:
+        self._inbox = inbox
+        self._line = _Line(channel)
+        self._watch = watch
+        self._number = number
+        self._recorder = Recorder()
+        self._stop = _Stop()
+        self._serial = 0
+        self._left: dict[asyncio.Task[Any], float] = {}
+
+    async def serve(self) -> None:
+        asyncio.get_running_loop().set_task_factory(self._adopt)  # type: ignore[arg-type]  # options differ by version
+        with self._inbox.makefile("rb") as mail:
+            while not self._stop.asked:
+                try:
+                    jobs: Sequence[Job] = pickle.load(mail)
+                except (EOFError, OSError, pickle.UnpicklingError):
+                    return  # closed, perhaps in the middle of a batch
+                await self._batch(jobs)
+
+    async def _batch(self, jobs: Sequence[Job]) -> None:
+        begun = flushed = time.monotonic()
+        count = 0
         void: list[tuple[Job, str]] = []
-        for job in jobs:
+        for place, job in enumerate(jobs):
             now = time.monotonic()
             if count and now - flushed > FLUSH_SECONDS:
-                channel.send(Done(count, recorder.take(), void, now - flushed))
+                back = jobs[place:] if now - begun > BACK_SECONDS else ()
+                self._line.send(Done(count, self._recorder.take(), void, now - flushed, back))
                 flushed, count, void = now, 0, []
-            if stop.asked:
+                self._serial += len(back)
+                if back:
+                    return
+            if self._stop.asked:
                 break
-            watch[MATCH] = serial
-            reason = await _play(job, recorder, watch, number, channel)
-            serial += 1
+            self._watch[MATCH] = self._serial
+            reason = await self._play(job)
+            self._serial += 1
             count += 1
             if reason is not None:
                 void.append((job, reason))
-        channel.send(Done(count, recorder.take(), void, time.monotonic() - flushed))
+        self._line.send(Done(count, self._recorder.take(), void, time.monotonic() - flushed))
+
+    async def _play(self, job: Job) -> str | None:
+        """Play one match into the recorder. Returns why it is void, or None."""
+        match = job.match
+        watch: Watch = Scale(self._watch) if job.alone else self._watch
+        started, clock = datetime.now(UTC).replace(tzinfo=None), time.monotonic()
+        try:
+            game, recipes = _prepared(match, watch)
+            found = await play_match(match, game, recipes, watch, self._line if job.alone else None)
+        except VoidMatchError as error:
+            run = Run(job.attempt, self._number, started, time.monotonic() - clock)
+            self._recorder.void(match, run, str(error))
+            return str(error)
+        finally:
+            if self._left:
+                await self._sweep(watch)
+        self._recorder.finished(found, Run(job.attempt, self._number, started, time.monotonic() - clock))
+        return None
+
+    def _adopt(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **options: Any
+    ) -> asyncio.Task[Any]:
+        """Make a task, as the event loop asks for it, and remember whose it is."""
+        task = asyncio.Task(coroutine, loop=loop, **options)
+        self._left[task] = self._watch[ACTING]
+        task.add_done_callback(lambda done: self._left.pop(done, None))
+        return task
+
+    async def _sweep(self, watch: Watch) -> None:
+        """Cancel what agents left running, so that it does not reach into other matches; it counts as their act."""
+        watch[STARTED] = time.monotonic()
+        while self._left:
+            task, acting = self._left.popitem()
+            watch[ACTING] = acting
+            task.cancel()
+            await asyncio.sleep(0)
+        watch[ACTING] = OUTSIDE
 
 
-async def _play(job: Job, recorder: Recorder, watch: Watch, number: int, channel: Connection) -> str | None:
-    """Play one match into the recorder. Returns why it is void, or None."""
-    match = job.match
-    started, clock = datetime.now(UTC).replace(tzinfo=None), time.monotonic()
-    found: MatchResult | str
+def _prepared(match: Match, watch: Watch) -> tuple[Game, list[Recipe]]:
+    """The game and the recipes of a match; to import an agent counts as its act. Raises VoidMatchError."""
     try:
         game = games.make(match.game)
-        recipes = [recipe(spec) for spec in match.specs]
-        found = await play_match(match, game, recipes, watch, _Teller(channel) if job.alone else None)
-    except (VoidMatchError, UserError) as error:
-        found = str(error)
-    run = Run(job.attempt, number, started, time.monotonic() - clock)
-    if isinstance(found, str):
-        recorder.void(match, run, found)
-        return found
-    recorder.finished(found, run)
-    return None
-
-
-def _die_with_parent() -> None:
-    """On Linux, ask the kernel to end this process when its parent ends, even in the middle of a computation."""
-    if sys.platform == "linux":
-        import ctypes
-
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    except Exception as error:
+        raise VoidMatchError(f"game {match.game} cannot be made: {in_words(error)}") from error
+    recipes: list[Recipe] = []
+    for place, spec in enumerate(match.specs):
+        watch[STARTED] = time.monotonic()
+        watch[ACTING] = place + 1
+        try:
+            recipes.append(recipe(spec))
+        except Exception as error:
+            raise VoidMatchError(f"agent {match.names[place]} cannot be made: {in_words(error)}") from error
+        finally:
+            watch[ACTING] = OUTSIDE
+    return game, recipes
