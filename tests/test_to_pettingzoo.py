@@ -16,7 +16,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 
 import arena
 from games.errors import UserError
-from games.registry import make
+from games.registry import make, names
 from games.spec import SpecError
 
 SEQUENTIAL = [
@@ -81,6 +81,20 @@ def test_the_parallel_api_test_passes_without_warnings(name, capsys):
         warnings.simplefilter("error")
         parallel_api_test(env, num_cycles=60)
     assert "Passed Parallel API test" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in names() if name != "pettingzoo"])
+def test_every_openspiel_game_that_loads_passes(name):
+    try:
+        env = arena.to_pettingzoo(name)
+    except (SpecError, LookupError):
+        pytest.skip("needs parameters")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (api_test if isinstance(env, AECEnv) else parallel_api_test)(env, num_cycles=20)
+    empty = {"Observation numpy array is all zeros."} if name in ("hive", "oh_hell", "twixt") else set()
+    assert {str(warning.message) for warning in caught} <= {*DICT_ONLY, *empty}
 
 
 @pytest.mark.parametrize("name", SEQUENTIAL)

@@ -1,6 +1,7 @@
 """Words for PettingZoo's board games of perfect information: tic-tac-toe, connect four, chess, go."""
 
 from contextlib import AbstractContextManager
+from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -139,9 +140,13 @@ class Go(CleanWords):
     def around(self, seed: int) -> AbstractContextManager[None]:
         return _BoardSize(self.size)
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Name of each action: the squares row by row from the top, then the pass."""
+        return [self._square(*divmod(number, self.size)) for number in range(self.size**2)] + ["pass"]
+
     def action(self, env: Any, agent: str, number: int) -> str:
-        row, column = divmod(number, self.size)
-        return "pass" if row == self.size else self._square(row, column)
+        return self.names[number]
 
     def _square(self, row: int, column: int) -> str:
         letter = self.letters[column] if self.size <= len(self.letters) else f"{column + 1}-"
