@@ -97,7 +97,7 @@ def refit(store: Store, system: FoldingSystem | None = None) -> Counts:
     return fit.basis
 
 
-def standings(store: Store, game: str | None = None) -> list[Standing]:
+def standings(store: Store, game: str | None = None, system: FoldingSystem | None = None) -> list[Standing]:
     """The standings, fitted anew if matches came in: `overall` and every game, or that game alone; best first.
 
     A store that can be read but not written is fitted in memory, with the same result. Raises UserError or RunError
@@ -105,7 +105,7 @@ def standings(store: Store, game: str | None = None) -> list[Standing]:
     """
     if not ratings_stale(store):
         return standings_rows(store, game)
-    fit = fit_store(store, TrueSkill())
+    fit = fit_store(store, system or TrueSkill())
     try:
         fit.save(store)
     except (UserError, RunError):

@@ -13,7 +13,7 @@ that one: folds of thousands of games then agree with it to about 1e-13, where t
 
 from math import exp, pi, sqrt
 
-SQRT2 = sqrt(2.0)
+SQRT_HALF = sqrt(0.5)
 SQRT_2_OVER_PI = sqrt(2.0 / pi)
 TWO_OVER_SQRT_PI = 2.0 / sqrt(pi)
 # Beyond this |argument| of erfc the numbers underflow soon after; the asymptotic series is exact to 1e-12 there.
@@ -32,7 +32,7 @@ def win_moments(x: float) -> tuple[float, float]:
 
     A favourite's certain win (x large) teaches nothing: (0, 0). An upset however large stays finite, w below 1.
     """
-    z = -x / SQRT2
+    z = x * -SQRT_HALF
     if z < 0.0:
         e = exp(-z * z)
         v = SQRT_2_OVER_PI * e / (2.0 - e * scaled_erfc(-z))
@@ -51,8 +51,8 @@ def draw_moments(t: float, e: float) -> tuple[float, float]:
     v has the sign that pulls the two together. Where e is small, the error of erfc may lift w above 1 by 1e-6 t^2,
     which does no harm: a variance shrinks by less than w.
     """
-    lead = abs(t)
-    near, far = (lead - e) / SQRT2, (lead + e) / SQRT2
+    lead = -t if t < 0.0 else t
+    near, far = (lead - e) * SQRT_HALF, (lead + e) * SQRT_HALF
     if near >= TAIL:
         v, w = _draw_tail(lead, e)
     else:
