@@ -15,7 +15,7 @@ def settle(channel: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is finished is kept
     os.setpgid(0, 0)  # a group of its own: what agents start ends with this process
     os.dup2(2, 1)  # stdout is the data of the command line; what an agent prints goes to stderr
-    # A fork that an agent makes and forgets to end would play the match on; it must not be heard.
+    # A fork that an agent makes and forgets to end plays its match on; it must not be heard.
     os.register_at_fork(after_in_child=channel.close)
     _die_with_parent()
 

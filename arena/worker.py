@@ -1,6 +1,7 @@
 """What runs in a worker process: matches in, columns out, and a watch that the parent reads."""
 
 import asyncio
+import os
 import pickle
 import signal
 import socket
@@ -26,6 +27,9 @@ FLUSH_SECONDS = 0.25
 """How long finished matches wait in a worker before they are sent, beside the match in hand."""
 BACK_SECONDS = 2.0
 """How long a worker plays one batch of jobs before it gives back the rest, which others may be free to play."""
+
+SWEEPS = 10
+"""Passes of the event loop that cancelled tasks of agents are given to end."""
 
 
 class Job(NamedTuple):
@@ -87,13 +91,17 @@ class _Line:
 
 
 class _Stop:
-    """Becomes set when the parent asks the worker to stop after the match in hand."""
+    """Becomes set when the parent asks the worker to stop after the match in hand.
+
+    It is set in a copy of the worker, too: a fork that an agent makes and forgets to end plays its match on, no more.
+    """
 
     def __init__(self) -> None:
         self.asked = False
         signal.signal(signal.SIGTERM, self._ask)
+        os.register_at_fork(after_in_child=self._ask)
 
-    def _ask(self, number: int, frame: object) -> None:
+    def _ask(self, *_: object) -> None:
         self.asked = True
 
 
@@ -182,11 +190,14 @@ class _Worker:
     async def _sweep(self, watch: Watch) -> None:
         """Cancel what agents left running, so that it does not reach into other matches; it counts as their act."""
         watch[STARTED] = time.monotonic()
-        while self._left:
-            task, acting = self._left.popitem()
-            watch[ACTING] = acting
+        for task in self._left:
             task.cancel()
+        for _ in range(SWEEPS):
+            if not self._left:
+                break
+            watch[ACTING] = next(iter(self._left.values()))
             await asyncio.sleep(0)
+        self._left.clear()
         watch[ACTING] = OUTSIDE
 
 
