@@ -8,8 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 
-from agents.agent import Agent, Decision, Reflection, Setup, Trajectory
-from games.errors import UserError
+from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
 from games.game import CHANCE, Action, Event, Observation
 
 
@@ -31,7 +30,7 @@ class Human(Agent):
         self._greeted = False
 
     async def act(self, observation: Observation) -> Decision:
-        """Ask until the answer names one action. Raises UserError when the input ends."""
+        """Ask until the answer names one action. Raises ProviderError, which makes the match void, when the input ends."""
         if not self._greeted:
             self._greeted = True
             _say(f"{self.setup.game.spec.title}. {self.setup.game.spec.rules}")
@@ -104,7 +103,7 @@ def _say(*lines: str, end: str = "\n") -> None:
 
 
 async def _next_line() -> str:
-    """Wait for the next line of input without holding up the event loop. Raises UserError at its end.
+    """Wait for the next line of input without holding up the event loop. Raises ProviderError at its end.
 
     The thread is a daemon that reads the descriptor itself: after Ctrl-C the process can end while it still waits.
     """
@@ -123,7 +122,7 @@ async def _next_line() -> str:
     threading.Thread(target=read, daemon=True).start()
     line = await answer
     if not line:
-        raise UserError("the input ended before the game did")
+        raise ProviderError("the input ended before the game did")
     return line.rstrip("\r\n")
 
 

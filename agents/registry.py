@@ -33,6 +33,10 @@ TABLE: dict[str, str] = {
 """Name -> "module:class"."""
 
 
+MAX_NAME = 100
+"""Characters of an agent's name."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """An agent that can be made: a name to go by, a canonical spec, and the class with its parameters."""
@@ -64,10 +68,14 @@ class Recipe:
 def recipe(text: str) -> Recipe:
     """Read `SPEC` or `NAME=SPEC`. Raises SpecError for an unknown agent, parameter or value, naming the near ones."""
     name, written = split_name(text)
+    if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_NAME):
+        raise SpecError(f"agent name {name[:MAX_NAME]!r}: a name is 1 to {MAX_NAME} characters, all of which print")
     spec = parse(written)
     agent = agent_class(spec.name)
     declared = parameters(agent)
-    params: dict[str, Any] = {key: default for key, (_, default) in declared.items() if default is not inspect.Parameter.empty}
+    params: dict[str, Any] = {
+        key: default for key, (_, default) in declared.items() if default is not inspect.Parameter.empty
+    }
     given: dict[str, Value] = {}
     for key, value in spec.params.items():
         if key not in declared:

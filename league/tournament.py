@@ -57,6 +57,11 @@ class LeftOut(NamedTuple):
     game: str
     reason: str
 
+    @property
+    def gist(self) -> str:
+        """The reason without the game's name, equal where it is the same in several games."""
+        return self.reason.replace(self.game, "")
+
 
 class Plan(NamedTuple):
     """What a tournament comes to before it is played."""
@@ -101,20 +106,21 @@ def plan(config: TournamentConfig) -> Plan:
     recipes = _recipes(config)
     games = [registry.make(game) for game in config.games]
     _refuse_twice([game.spec.name for game in games], "game")
-    plans, left_out = [], []
-    for game in games:
-        fits = []
-        for member in recipes:
-            reason = member.misfit(game)
-            if reason is None:
-                fits.append(member)
-            else:
-                left_out.append(LeftOut(member.name, game.spec.name, reason))
-        plans.append(GamePlan(_tournament_id(config, game), game, fits, config.format, config.pairs))
+    left_out: list[LeftOut] = []
+    fits: dict[str, list[Recipe]] = {game.spec.name: [] for game in games}
     for member in recipes:
-        if not any(member in game_plan.recipes for game_plan in plans):
-            reason = next(left.reason for left in left_out if left.agent == member.name)
-            raise UserError(f"agent {member.name} can play none of the games: {reason}")
+        reasons = [(game.spec.name, member.misfit(game)) for game in games]
+        for game, reason in reasons:
+            if reason is None:
+                fits[game].append(member)
+            else:
+                left_out.append(LeftOut(member.name, game, reason))
+        if all(reason is not None for _, reason in reasons):
+            raise UserError(f"agent {member.name} can play none of the games: {reasons[0][1]}")
+    plans = [
+        GamePlan(_tournament_id(config, game), game, fits[game.spec.name], config.format, config.pairs)
+        for game in games
+    ]
     for game_plan in plans:
         seats, players = game_plan.game.spec.seats, len(game_plan.recipes)
         if players < seats:

@@ -12,7 +12,7 @@ PLAY = """
 import asyncio, sys
 from agents.agent import Setup
 from agents.registry import recipe
-from games.errors import UserError
+from agents.agent import ProviderError
 from games.registry import make
 
 async def play(name):
@@ -27,7 +27,7 @@ async def play(name):
 
 try:
     asyncio.run(play(sys.argv[1]))
-except UserError as error:
+except ProviderError as error:
     sys.exit(f"error: {error}")
 """
 

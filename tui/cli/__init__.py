@@ -1,6 +1,5 @@
 """The command line: one module a command group; this one starts it and turns errors into one line and an exit code."""
 
-import os
 import sys
 
 import click
@@ -55,9 +54,6 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
         sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:  # whoever read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 def _say(message: str) -> None:

@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -58,8 +59,9 @@ def tournament(context: click.Context, /, file: Path | None, store: str, as_json
 
 
 def _introduce(planned: "Plan") -> None:
-    for left in planned.left_out:
-        narrate(f"{left.agent} does not play {left.game}: {left.reason}")
+    for (agent, _), same in groupby(planned.left_out, key=lambda left: (left.agent, left.gist)):
+        left = list(same)
+        narrate(f"{agent} does not play {', '.join(out.game for out in left)}: {left[0].reason}")
     for game_plan in planned.games:
         narrate(f"{game_plan.game.spec.name}: {len(game_plan.recipes)} agents, {game_plan.total} matches")
 
