@@ -30,7 +30,7 @@ class Human(Agent):
         self._greeted = False
 
     async def act(self, observation: Observation) -> Decision:
-        """Ask until the answer names one action. Raises ProviderError, which makes the match void, when the input ends."""
+        """Ask until the answer names one action. Raises ProviderError, so that the match is void, when input ends."""
         if not self._greeted:
             self._greeted = True
             _say(f"{self.setup.game.spec.title}. {self.setup.game.spec.rules}")
