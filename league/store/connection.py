@@ -108,8 +108,9 @@ def _config(path: str) -> dict[str, str | bool | int | float | list[str]]:
 
 
 def _connect(path: str, write: bool, patience: float) -> duckdb.DuckDBPyConnection:
-    """Connect, trying again while another process is at it: soon at first, at random so that none is starved."""
-    deadline, pause = time.monotonic() + patience, 0.002
+    """Connect, trying again while another process is at it: at random moments, writers more often, so that readers
+    in a loop do not starve them."""
+    deadline, pause, longest = time.monotonic() + patience, 0.001, 0.01 if write else 0.05
     while True:
         try:
             return duckdb.connect(path, read_only=not write, config=_config(path))
@@ -119,7 +120,7 @@ def _connect(path: str, write: bool, patience: float) -> duckdb.DuckDBPyConnecti
             if time.monotonic() >= deadline:
                 raise BusyError(path, _holder(str(error)), patience) from error
         time.sleep(random.Random().uniform(0.5, 1.0) * pause)
-        pause = min(pause * 1.5, 0.05)
+        pause = min(pause * 1.5, longest)
 
 
 def _holder(message: str) -> str:

@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
 
 def health(path: str | os.PathLike[str]) -> list[Finding]:
-    """Look at a store without changing it. It raises nothing: what would be raised is a finding."""
+    """Look at a store, which changes nothing but the layout of an old one; what would be raised is a finding."""
     store = Store(path)
     return [*_inside(store), *_beside(store)]
 
@@ -72,7 +72,8 @@ def _inside(store: Store) -> list[Finding]:
 
 def _beside(store: Store) -> list[Finding]:
     """Rows that wait in files, and files that no store took."""
-    file, place = os.path.realpath(store.path), spill.folder(store.path)
+    file = os.path.realpath(store.path)
+    place = spill.folder(file)
     waiting, bad, drafts = len(spill.waiting(file)), len(spill.rejected(file)), len(spill.unfinished(file))
     findings = []
     if waiting:

@@ -38,6 +38,8 @@ def save(path: str, tables: Mapping[str, pa.Table]) -> Path:
                 raise
         except OSError:
             draft.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                place.rmdir()
             raise
     _sync(place)
     return final

@@ -190,7 +190,7 @@ class Store:
 
     def _spill(self, batch: Mapping[str, pa.Table], cause: Exception) -> str:
         """Keep a batch beside the store and say where; raises RunError if that fails too."""
-        place = spill.folder(self.path)
+        place = spill.folder(self._file)
         try:
             spill.save(self._file, {**batch, **registration.tables(self._registered.values())})
         except OSError as error:
