@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.context import BaseContext
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ from games.game import Termination
 MEMORY_LOOK_SECONDS = 0.1
 START_SECONDS = 60.0
 """How long a process may take before it begins its first match, if that is longer than the hang limit."""
+RESTART_SECONDS = 0.2
+"""Time between two tries to start a process."""
 GAP_SECONDS = 1.0
 """The most that one look at the watch adds to the time it stood still: the parent itself may have been away."""
 NOT_YET = -1.0
@@ -73,10 +76,7 @@ class Handle:
             target=serve, args=(inbox, far, self._watch, number), daemon=True, name=f"arena-worker-{number}"
         )
         try:
-            with _interrupts_later():
-                self.process.start()
-        except (OSError, EOFError) as error:
-            raise RunError(f"no worker process can be started: {error}") from error
+            self._start()
         finally:
             far.close()
             inbox.close()
@@ -189,6 +189,18 @@ class Handle:
         code: int | None = self.process.exitcode
         return code
 
+    def _start(self) -> None:
+        """Start the process. A fork server that has just died is noticed, and replaced, a moment later."""
+        for last in (False, False, True):
+            try:
+                with _interrupts_later():
+                    self.process.start()
+                return
+            except (OSError, EOFError) as error:
+                if last:
+                    raise RunError(f"no worker process can be started: {error}") from error
+                time.sleep(RESTART_SECONDS)
+
     def _read(self) -> Look:
         return Look(self._watch[ACTING], self._watch[STARTED], self._watch[MATCH])
 
@@ -205,6 +217,7 @@ class Handle:
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
     """Keep Ctrl-C waiting: the fork server and the workers, which inherit this, must not see it."""
+    resource_tracker.ensure_running()  # it would let Ctrl-C through again when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

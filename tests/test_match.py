@@ -214,12 +214,12 @@ def test_the_last_episode_counts_by_agent_also_when_seats_rotate() -> None:
     assert result.places == (0, 1)
 
 
-@pytest.mark.parametrize("limit", [1, 3, 5])
+@pytest.mark.parametrize("limit", [1, 2, 4])
 def test_an_episode_ends_after_so_many_turns_with_the_returns_so_far(limit: int) -> None:
-    result = play_here(match_of("tic_tac_toe", "random", "random", max_turns=limit - 1 or 1))
+    result = play_here(match_of("tic_tac_toe", "random", "random", max_turns=limit))
     record = result.episodes[0]
     assert record.termination is Termination.MAX_TURNS
-    assert len(record.actions) == (limit - 1 or 1)
+    assert len(record.actions) == limit
     assert record.offender is None
     assert record.returns == (0.0, 0.0)
     assert result.faults == (0, 0)
@@ -316,15 +316,15 @@ def test_a_forfeit_pays_the_minimum_to_the_offender(spec: GameSpec, returns: tup
 @given(
     st.integers(2, 6),
     st.sampled_from([Utility.ZERO_SUM, Utility.CONSTANT_SUM, Utility.GENERAL_SUM]),
-    st.floats(-1e4, 1e4),
-    st.floats(0.1, 1e4),
+    st.integers(-10_000, 10_000),
+    st.integers(1, 10_000),
     st.data(),
 )
 def test_the_offender_is_alone_in_the_last_place(
-    seats: int, utility: Utility, low: float, width: float, data: st.DataObject
+    seats: int, utility: Utility, low: int, width: int, data: st.DataObject
 ) -> None:
     if utility is Utility.ZERO_SUM:
-        low = -abs(low) - 0.1
+        low = -abs(low) - 1
     offender = data.draw(st.integers(0, seats - 1))
     spec = spec_of(seats, utility, low, low + width)
     returns = forfeit_returns(spec, offender)
@@ -370,9 +370,8 @@ def test_only_agents_that_reflect_are_asked() -> None:
 
 def test_a_reflection_tells_who_was_at_fault() -> None:
     result = play_here(match_of("plain", "diary", "answer(kind=illegal)", episodes=2))
-    assert [told.text for told in result.reflections] == ["1 0 [0:low] 1 True illegal False"] or [
-        told.text for told in result.reflections
-    ] == ["1 0 [0:high] 1 True illegal False"]
+    (told,) = result.reflections
+    assert told.text.replace("high", "low") == "1 0 [0:low] 1 True illegal False"
 
 
 def test_nobody_reflects_after_an_episode_that_ended_the_match() -> None:

@@ -157,13 +157,15 @@ class Waiting(First):
 
 
 class Blocking(First):
-    """Takes its time and blocks."""
+    """Takes its time and blocks; makes a file when it begins to."""
 
-    def __init__(self, setup: Setup, *, seconds: float) -> None:
+    def __init__(self, setup: Setup, *, seconds: float, flag: str = "") -> None:
         super().__init__(setup)
-        self._seconds = seconds
+        self._seconds, self._flag = seconds, flag
 
     async def act(self, observation: Observation) -> Decision:
+        if self._flag:
+            Path(self._flag).touch()
         time.sleep(self._seconds)
         return await super().act(observation)
 
