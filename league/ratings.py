@@ -11,7 +11,7 @@ import numpy as np
 from games.errors import RunError, UserError
 from league.rating_fit import fit_store
 from league.rating_pools import FoldingSystem, draw_share
-from league.store.queries import ratings_stale, standings_rows
+from league.store.queries import counts, ratings_stale, standings_rows
 from league.store.rows import Counts, Standing
 from league.store.store import Store
 from league.trueskill_fold import Block, Parameters, TrueSkillFold
@@ -92,6 +92,8 @@ def refit(store: Store, system: FoldingSystem | None = None) -> Counts:
 
     Raises UserError or RunError when the store cannot be read or written.
     """
+    counts(store)  # a store that is not there is an error, not made
+    store.ensure()  # matches that wait to be merged are merged before they are counted
     fit = fit_store(store, system or TrueSkill())
     fit.save(store)
     return fit.basis
@@ -103,11 +105,10 @@ def standings(store: Store, game: str | None = None, system: FoldingSystem | Non
     A store that can be read but not written is fitted in memory, with the same result. Raises UserError or RunError
     when it cannot be read.
     """
-    if not ratings_stale(store):
-        return standings_rows(store, game)
-    fit = fit_store(store, system or TrueSkill())
-    try:
-        fit.save(store)
-    except (UserError, RunError):
-        return [line for line in fit.lines if game in (None, line.pool)]
+    if ratings_stale(store):
+        try:
+            refit(store, system)
+        except (UserError, RunError):
+            fit = fit_store(store, system or TrueSkill())
+            return [line for line in fit.lines if game in (None, line.pool)]
     return standings_rows(store, game)

@@ -15,9 +15,12 @@ from games.errors import RunError, UserError
 from league.rating_history import LIMIT, Thinned
 from league.rating_pools import fold_pools
 from league.ratings import Outcome, Rating, TrueSkill, refit, standings
+from league.store import spill
 from league.store.queries import ratings_stale, standings_rows
 from league.store.registration import Tournament
 from league.store.store import Store
+from tests.store_batches import MEMBERS, batch, registered
+from tests.store_batches import TOURNAMENT as CUP
 
 GAMES = {"tic_tac_toe": 2, "kuhn_poker(players=3)": 3, "leduc_poker": 2}
 SHARES = {"tic_tac_toe": 0.4, "kuhn_poker(players=3)": 0.05, "leduc_poker": 0.0, "overall": 0.2}
@@ -277,6 +280,15 @@ def test_a_store_that_cannot_be_written_has_the_same_standings(tmp_path, error):
 def test_equal_ratings_share_a_rank_and_stand_by_name(tmp_path):
     lines = standings(fill(tmp_path / "arena.duckdb", [("tic_tac_toe", ["y", "x"], [0, 0])]), "tic_tac_toe")
     assert [(line.rank, line.agent) for line in lines] == [(1, "x"), (1, "y")]
+
+
+def test_matches_that_wait_beside_the_store_are_rated_too(tmp_path):
+    store = Store(tmp_path / "arena.duckdb")
+    store.register(CUP, MEMBERS)
+    spill.save(store.path, {**batch(range(6)), **registered()})
+    refit(store)
+    assert not ratings_stale(store)
+    assert [line.matches for line in standings(store, "overall")] == [6, 6]
 
 
 def test_an_empty_store_has_no_standings_and_can_be_refitted(tmp_path):
