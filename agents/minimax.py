@@ -5,13 +5,13 @@ from functools import lru_cache
 from importlib.metadata import version
 from io import BytesIO
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agents import cache
 from agents.agent import Agent, Decision, Setup
-from agents.tree import TERMINAL, NoTreeError, Tree, expand, position_key
+from agents.tree import TERMINAL, NoTreeError, Tree, expand, node_key
 from games.game import CHANCE, Action, Dynamics, Game, Information, Observation, Utility
 from games.seeding import derive
 from games.spiel import SpielState
@@ -31,7 +31,7 @@ class Minimax(Agent):
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
         self._rng = Random(setup.seed)
-        self._values = table(setup.game)
+        self._table = table(setup.game)
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
@@ -65,31 +65,51 @@ class Minimax(Agent):
         state = observation.sample_state(self._rng)
         assert isinstance(state, SpielState)
         spiel, sign = state.spiel, 1 if observation.seat == 0 else -1
-        values = [sign * self._value(spiel.child(action)) for action in spiel.legal_actions()]
+        values = [sign * self._table.value(spiel.child(action)) for action in spiel.legal_actions()]
         least = max(values) - _TIE
         return [name for name, value in zip(observation.legal_actions, values, strict=True) if value >= least]
 
-    def _value(self, spiel: Any) -> float:
-        return self._values[derive(position_key(spiel))]
+
+class Table(NamedTuple):
+    """A solved game."""
+
+    merged: bool
+    """Whether histories that lead to one position share a value."""
+    values: Mapping[int, float]
+    """63-bit digest of the key of a position, or of a history -> its value to seat 0.
+
+    Two of 100,000 share a digest with a chance of 5e-10.
+    """
+
+    def value(self, spiel: Any) -> float:
+        return self.values[derive(node_key(spiel, self.merged))]
 
 
 @lru_cache(maxsize=4)
-def table(game: Game) -> Mapping[int, float]:
-    """The value of every position to seat 0, under the 63-bit digest of its key; solved, or read from the cache.
-
-    Two of 200,000 positions share a digest with a chance of 2e-9. Raises NoTreeError for what is too large.
-    """
+def table(game: Game) -> Table:
+    """The value of all there is to know of a game: solved, or read from the cache. Raises NoTreeError if too large."""
     parts = (game.spec.name, version("open-spiel"), _FORMAT)
     kept = cache.load("minimax", *parts)
     if kept is not None:
         return _read(kept)
-    solved = solve(expand(game, merged=True))
+    solved = solve(_laid_out(game))
     cache.store(_written(solved), "minimax", *parts)
     return solved
 
 
-def solve(tree: Tree) -> Mapping[int, float]:
-    """The value to seat 0 of every position of a laid-out game, under the digest of its key."""
+def _laid_out(game: Game) -> Tree:
+    """Every position of a game; every history where the board does not tell all and they are few."""
+    try:
+        return expand(game, merged=True)
+    except NoTreeError as error:
+        try:
+            return expand(game)
+        except NoTreeError:
+            raise error from None
+
+
+def solve(tree: Tree) -> Table:
+    """Backward induction over a laid-out game of two seats, of which one loses what the other wins."""
     values = [0.0] * len(tree.player)
     for node in range(len(values) - 1, -1, -1):
         player, after = tree.player[node], [values[child] for child in tree.children[node]]
@@ -99,16 +119,18 @@ def solve(tree: Tree) -> Mapping[int, float]:
             values[node] = sum([p * value for p, value in zip(tree.chance[node], after, strict=True)])
         else:
             values[node] = max(after) if player == 0 else min(after)
-    return {derive(key): values[node] for key, node in tree.positions.items()}
+    return Table(tree.merged, {derive(key): values[node] for key, node in tree.places.items()})
 
 
-def _written(values: Mapping[int, float]) -> bytes:
-    buffer = BytesIO()
-    keys = np.fromiter(values.keys(), np.int64, len(values))
-    np.savez_compressed(buffer, keys=keys, values=np.fromiter(values.values(), np.float64, len(values)))
+def _written(solved: Table) -> bytes:
+    buffer, size = BytesIO(), len(solved.values)
+    keys = np.fromiter(solved.values.keys(), np.int64, size)
+    values = np.fromiter(solved.values.values(), np.float64, size)
+    np.savez_compressed(buffer, merged=np.array(solved.merged), keys=keys, values=values)
     return buffer.getvalue()
 
 
-def _read(content: bytes) -> Mapping[int, float]:
+def _read(content: bytes) -> Table:
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
-        return dict(zip(arrays["keys"].tolist(), arrays["values"].tolist(), strict=True))
+        values = dict(zip(arrays["keys"].tolist(), arrays["values"].tolist(), strict=True))
+        return Table(bool(arrays["merged"]), values)

@@ -1,6 +1,5 @@
 """Planners: Monte Carlo tree search for perfect information, and for hidden information over sampled states."""
 
-from functools import lru_cache
 from random import Random
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -47,12 +46,15 @@ class Mcts(Agent):
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
+        """A game that is not of perfect information, in turn, with rewards at the end only."""
         spec = game.spec
+        if why := _unsearchable("mcts", game):
+            return why
         if spec.information is not Information.PERFECT:
             return f"mcts needs perfect information, and {spec.name} hides some: ismcts plays it"
         if not spec.terminal_rewards:
             return f"mcts needs rewards at the end only, and {spec.name} gives some before"
-        return _unsearchable("mcts", game)
+        return None
 
     async def act(self, observation: Observation) -> Decision:
         return Decision(_step(self._bot, observation, self._rng))
@@ -86,9 +88,12 @@ class Ismcts(Agent):
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
+        """A game that hides nothing, is not played in turn, or draws no states from what a seat knows."""
+        if why := _unsearchable("ismcts", game):
+            return why
         if game.spec.information is Information.PERFECT:
             return f"ismcts needs hidden information, and {game.spec.name} hides none: mcts plays it"
-        return _unsearchable("ismcts", game) or _unsampled(game)
+        return None
 
     async def act(self, observation: Observation) -> Decision:
         self._worlds = _Worlds(observation, self._rng)
@@ -154,21 +159,7 @@ def _unsearchable(name: str, game: Game) -> str | None:
     if spec.dynamics is not Dynamics.SEQUENTIAL:
         return f"{name} needs moves in turn, and in {spec.name} seats move at the same time"
     if not spec.can_sample_state:
-        return f"{name} needs states to search from, and {spec.name} cannot draw them"
-    return None
-
-
-@lru_cache(maxsize=256)
-def _unsampled(game: Game) -> str | None:
-    """Whether even the first state of an episode cannot be drawn from what its seat knows, and so no later one."""
-    assert isinstance(game, SpielGame)
-    state = game.new_episode(0)
-    if game.resamples or not state.seats_to_act():
-        return None
-    try:
-        state.observe(state.seats_to_act()[0]).sample_state(Random(0))
-    except SampleError as error:
-        return f"ismcts needs states to search from: {error}"
+        return f"{name} needs states to search from, and none of {spec.name} can be drawn from what a seat knows"
     return None
 
 

@@ -18,9 +18,11 @@ TERMINAL = -2
 
 HISTORIES = 100_000
 """Most histories of a game whose every history is laid out."""
-POSITIONS = 200_000
+POSITIONS = 100_000
 """Most positions of a game of perfect information whose every position is laid out."""
 
+_THOROUGH = 1000
+"""How many pairs of histories that show one board are compared before only some are."""
 _SIMULTANEOUS = int(pyspiel.PlayerId.SIMULTANEOUS)
 _EXPLICIT = (pyspiel.GameType.ChanceMode.DETERMINISTIC, pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC)
 
@@ -64,8 +66,8 @@ class Tree:
     infoset: list[int] = field(default_factory=list)
     """For each node the index of its information set, -1 where nobody decides."""
     infosets: list[Infoset] = field(default_factory=list)
-    positions: dict[str, int] = field(default_factory=dict)
-    """Key of a position -> its node, where positions are merged."""
+    places: dict[str, int] = field(default_factory=dict)
+    """In a game of perfect information the key of each node (see node_key) -> the node."""
 
     def key(self, observation: Observation) -> str:
         """The key of the information set that an observation belongs to."""
@@ -73,12 +75,12 @@ class Tree:
             return observation.key
         state = observation.sample_state(Random(0))
         assert isinstance(state, SpielState)
-        return node_key(self, state.spiel)
+        return node_key(state.spiel, self.merged)
 
 
-def node_key(tree: Tree, spiel: Any) -> str:
-    """What identifies a node of a game of perfect information: its position or its history."""
-    return position_key(spiel) if tree.merged else str(spiel.history_str())
+def node_key(spiel: Any, merged: bool) -> str:
+    """What identifies a node of a game of perfect information: its position, where they are merged, or its history."""
+    return position_key(spiel) if merged else str(spiel.history_str())
 
 
 def position_key(spiel: Any) -> str:
@@ -113,7 +115,10 @@ def expand(game: Game, merged: bool = False) -> Tree:
 
 @lru_cache(maxsize=4)
 def layout(game: Game) -> Tree:
-    """Every history where there are few enough, else every position. Raises NoTreeError where both are too many."""
+    """Every history where there are few enough, else every position. Raises NoTreeError where both are too many.
+
+    What a policy does must then depend on the position alone, not on how it came about.
+    """
     try:
         return expand(game)
     except NoTreeError:
@@ -139,11 +144,15 @@ def unwalkable(game: Game) -> str | None:
 @lru_cache(maxsize=64)
 def count_histories(game: SpielGame, limit: int = HISTORIES) -> int:
     """Number of histories of a sequential game, those of chance and the ends included; counting stops above `limit`."""
-    count, rest = 0, [game.spiel.new_initial_state()]
+    start = game.spiel.new_initial_state()
+    rest = [(start, action) for action in start.legal_actions()]
+    count = 1 + len(rest)
     while rest and count <= limit:
-        spot = rest.pop()
-        count += 1
-        rest.extend([spot.child(action) for action in spot.legal_actions()])
+        parent, action = rest.pop()
+        spot = parent.child(action)
+        legal = spot.legal_actions()
+        count += len(legal)
+        rest.extend([(spot, action) for action in legal])
     return count
 
 
@@ -156,6 +165,10 @@ class _Builder:
         self.spots: list[tuple[Any, tuple[int, ...]] | None] = []
         """For each node not yet expanded: the state, and what the seats before chose in a simultaneous move."""
         self.known: dict[tuple[int, str], int] = {}
+        """Seat and key of an information set -> its index."""
+        self.merges = 0
+        self.pairs: list[tuple[Any, Any]] = []
+        """States of one position by two histories: the first _THOROUGH, then one in 16."""
 
     def grow(self) -> Tree:
         self.add(*_joint(self.tree.game.spiel.new_initial_state(), ()))
@@ -166,15 +179,16 @@ class _Builder:
             self.spots[place] = None
             self.expand(place, *spot)
             place += 1
+        self.check_merged()
         return self.tree
 
     def add(self, spiel: Any, pending: tuple[int, ...]) -> int:
         """The number of a node, a new one unless its position is known."""
         place = len(self.spots)
-        if self.tree.merged:
-            found = self.tree.positions.setdefault(position_key(spiel), place)
-            if found < place:
-                self.check_same(spiel, found)
+        if self.tree.game.perfect:
+            found = self.tree.places.setdefault(node_key(spiel, self.tree.merged), place)
+            if self.tree.merged and found < place:
+                self.remember_pair(spiel, found)
                 return found
         if place >= self.limit:
             what = "positions" if self.tree.merged else "histories"
@@ -182,11 +196,20 @@ class _Builder:
         self.spots.append((spiel, pending))
         return place
 
-    def check_same(self, spiel: Any, found: int) -> None:
-        """Refuse a game where two histories show one board, but do not allow or are not worth the same."""
-        spot = self.spots[found]
-        legal = spiel.legal_actions()
-        if spot is None or spot[0].legal_actions() != legal or (not legal and spot[0].returns() != spiel.returns()):
+    def remember_pair(self, spiel: Any, found: int) -> None:
+        self.merges += 1
+        if self.merges <= _THOROUGH or self.merges % 16 == 0:
+            spot = self.spots[found]
+            assert spot is not None, "a position comes after all that lead to it, since it counts the moves"
+            self.pairs.append((spot[0], spiel))
+
+    def check_merged(self) -> None:
+        """Refuse a game where two histories show one board, but do not allow or are not worth the same.
+
+        A ban on repetition, say, may show only some moves later, so that pairs are played on to the end.
+        """
+        rng = Random(0)
+        if not all(_alike(one.clone(), other.clone(), rng) for one, other in self.pairs):
             raise NoTreeError(f"the board of {self.tree.game.spec.name} does not tell all that matters to its future")
 
     def expand(self, place: int, spiel: Any, pending: tuple[int, ...]) -> None:
@@ -212,12 +235,23 @@ class _Builder:
 
     def infoset(self, place: int, spiel: Any, seat: int) -> int:
         tree, game = self.tree, self.tree.game
-        key = node_key(tree, spiel) if game.perfect else str(spiel.information_state_string(seat))
+        key = node_key(spiel, tree.merged) if game.perfect else str(spiel.information_state_string(seat))
         index = self.known.setdefault((seat, key), len(tree.infosets))
         if index == len(tree.infosets):
-            tree.infosets.append(Infoset(key, SpielState(game, 0, spiel, None).observe(seat), []))
+            tree.infosets.append(Infoset(key, SpielState(game, 0, spiel).observe(seat), []))
         tree.infosets[index].nodes.append(place)
         return index
+
+
+def _alike(one: Any, other: Any, rng: Random) -> bool:
+    """Whether two states allow the same, and are worth the same, along one line of play to its end; it moves both."""
+    while (legal := one.legal_actions()) == other.legal_actions():
+        if not legal:
+            return bool(one.returns() == other.returns())
+        action = rng.choice(legal)
+        one.apply_action(action)
+        other.apply_action(action)
+    return False
 
 
 def _joint(spiel: Any, chosen: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:

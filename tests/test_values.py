@@ -185,6 +185,12 @@ def test_too_many_positions_are_refused_with_the_limit() -> None:
         expand(make("connect_four"), merged=True)
 
 
+def test_positions_are_not_merged_where_the_board_does_not_tell_all() -> None:
+    """A ban on repeated boards depends on the history."""
+    with pytest.raises(NoTreeError, match="does not tell all that matters"):
+        expand(make("go(board_size=2)"), merged=True)
+
+
 def test_a_mixture_needs_every_history() -> None:
     with pytest.raises(NoTreeError, match="several opponents"):
         memoryless_ceiling(TIC_TAC_TOE, 0, [policy(f"priority(list={n})", TIC_TAC_TOE) for n in (1, 2)])
