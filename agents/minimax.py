@@ -7,8 +7,6 @@ from io import BytesIO
 from random import Random
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from agents import cache
 from agents.agent import Agent, Decision, Setup
 from agents.tree import TERMINAL, NoTreeError, Tree, expand, node_key
@@ -123,6 +121,8 @@ def solve(tree: Tree) -> Table:
 
 
 def _written(solved: Table) -> bytes:
+    import numpy as np  # here, since most runs solve nothing
+
     buffer, size = BytesIO(), len(solved.values)
     keys = np.fromiter(solved.values.keys(), np.int64, size)
     values = np.fromiter(solved.values.values(), np.float64, size)
@@ -131,6 +131,8 @@ def _written(solved: Table) -> bytes:
 
 
 def _read(content: bytes) -> Table:
+    import numpy as np
+
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
         values = dict(zip(arrays["keys"].tolist(), arrays["values"].tolist(), strict=True))
         return Table(bool(arrays["merged"]), values)

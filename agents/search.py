@@ -38,11 +38,10 @@ class Mcts(Agent):
     ) -> None:
         super().__init__(setup)
         self._rng = Random(setup.seed)
-        evaluator = pyspiel.RandomRolloutEvaluator(rollouts, _seed(setup, "rollouts"))
+        seed, rollout_seed = _seeds(setup)
+        evaluator = pyspiel.RandomRolloutEvaluator(rollouts, rollout_seed)
         game = _loaded(setup.game).spiel
-        self._bot = pyspiel.MCTSBot(
-            game, evaluator, uct_c, simulations, _MEMORY_MB, solve, _seed(setup, "search"), False
-        )
+        self._bot = pyspiel.MCTSBot(game, evaluator, uct_c, simulations, _MEMORY_MB, solve, seed, False)
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
@@ -163,9 +162,10 @@ def _unsearchable(name: str, game: Game) -> str | None:
     return None
 
 
-def _seed(setup: Setup, part: str) -> int:
-    """A seed for a generator of OpenSpiel, which takes 31 bits."""
-    return derive(setup.seed, part) % 2**31
+def _seeds(setup: Setup) -> tuple[int, int]:
+    """Seeds of the search and of its rollouts; OpenSpiel's generators take 31 bits."""
+    both = derive(setup.seed, "search")
+    return both % 2**31, both >> 32
 
 
 def _information_set_search(setup: Setup, simulations: int, uct_c: float, rollouts: int, play: str) -> Any:
@@ -174,15 +174,16 @@ def _information_set_search(setup: Setup, simulations: int, uct_c: float, rollou
     from numpy.random import RandomState
     from open_spiel.python.algorithms import ismcts, mcts
 
+    seed, rollout_seed = _seeds(setup)
     game, final = _loaded(setup.game).spiel, ismcts.ISMCTSFinalPolicyType
     # An observation may leave out what was seen earlier, so positions that share one need not share their actions.
     forgetful = not game.get_type().provides_information_state_string
     return ismcts.ISMCTSBot(
         game,
-        mcts.RandomRolloutEvaluator(rollouts, RandomState(_seed(setup, "rollouts"))),
+        mcts.RandomRolloutEvaluator(rollouts, RandomState(rollout_seed)),
         uct_c,
         simulations,
-        random_state=RandomState(_seed(setup, "search")),
+        random_state=RandomState(seed),
         final_policy_type=final.MAX_VISIT_COUNT if play == "argmax" else final.NORMALIZED_VISITED_COUNT,
         use_observation_string=forgetful,
         allow_inconsistent_action_sets=forgetful,

@@ -56,8 +56,10 @@ def test_mcts_plays_what_the_bare_search_plays() -> None:
 
 
 def bare_bot(game: SpielGame, seed: int) -> "pyspiel.MCTSBot":
-    evaluator = pyspiel.RandomRolloutEvaluator(2, derive(seed, "rollouts") % 2**31)
-    return pyspiel.MCTSBot(game.spiel, evaluator, 2.0, 50, 1000, True, derive(seed, "search") % 2**31, False)
+    both = derive(seed, "search")
+    return pyspiel.MCTSBot(
+        game.spiel, pyspiel.RandomRolloutEvaluator(2, both >> 32), 2.0, 50, 1000, True, both % 2**31, False
+    )
 
 
 @pytest.mark.parametrize("solve", ["true", "false"])
