@@ -220,8 +220,10 @@ def test_a_quick_decision_has_time_also_when_an_earlier_one_was_late() -> None:
 
 
 def test_an_agent_that_cannot_be_served_makes_the_match_void_and_is_named() -> None:
+    watch = [0.0] * 3
     with pytest.raises(VoidMatchError, match=r"trouble\(how=provider\)#1 could not be served: ProviderError: no quota"):
-        play_here(match_of(GAME, "random", "trouble(how=provider)"))
+        play_here(match_of(GAME, "random", "trouble(how=provider)"), watch)
+    assert watch[0] == 0, "nobody acts any more"
 
 
 @pytest.mark.parametrize("deed", ["exception", "unspeakable", "system_exit", "memory_error", "surrogate"])
@@ -379,11 +381,11 @@ def test_two_agents_that_die_in_turn_do_not_leave_the_match_unfinished(tmp_path:
 
 def test_memory_is_booked_on_who_took_it_and_not_on_who_acts_for_long() -> None:
     """The hoarder is quick and the innocent slow, so that the limit is nearly always met in the innocent's act."""
-    came = run_with_innocents(
-        ("second", ("blocking(seconds=0.2)", "hoarder(mb=150)")),
-        ("first", ("hoarder(mb=150)", "blocking(seconds=0.2)")),
-        limits=QUICK._replace(hang_seconds=30),
-    )
+    game = "plain(rounds=40)"
+    guilty, innocent = "hoarder(mb=30)", "blocking(seconds=0.1)"
+    second = match_of(game, innocent, guilty, key="second")
+    first = match_of(game, guilty, innocent, key="first")
+    came = run_all([second, first], QUICK._replace(hang_seconds=30))
     lost_by(came, "second", 1, "out_of_memory")
     lost_by(came, "first", 0, "out_of_memory")
 
