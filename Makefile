@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The peers of the benchmarks pin other versions of what we use, so they live in an environment of their own.
+BENCH_VENV ?= .venv-bench
+BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .PHONY: install demo test test-slow lint bench clean
 
@@ -30,8 +33,14 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: install
-	$(BIN)/python -m benchmarks
+bench: install $(BENCH_STAMP)
+	$(BIN)/python -m benchmarks --peers $(BENCH_VENV)/bin/python $(ARGS)
+
+$(BENCH_STAMP): constraints-bench.txt
+	@test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-bench.txt \
+		textarena kaggle-environments "pettingzoo[classic]"
+	@touch $(BENCH_STAMP)
 
 clean:
-	rm -rf $(VENV) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(BENCH_VENV) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

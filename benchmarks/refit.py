@@ -1,6 +1,6 @@
 """How long TrueSkill takes: the closed form beside the `trueskill` package, and a million two-player games.
 
-    python benchmarks/refit.py [--runs 3] [--games 1000000] [--compared 20000] [--agents 40] [--draws 0.2]
+    python -m benchmarks.refit [--runs 3] [--games 1000000] [--compared 20000] [--agents 40] [--draws 0.2]
 
 CPU seconds of one core, medians of the runs. Both sides fold the same games, from the same coded rows, in one process.
 """
@@ -11,12 +11,14 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import trueskill
 
+from benchmarks.table import Figure, Goal, Row
 from league.rating_pools import fold_pools
 from league.ratings import TrueSkill
 from league.trueskill_fold import Block
@@ -46,6 +48,25 @@ def main() -> None:
     shares = {"game": options.draws}
     seconds, _ = cpu_seconds(lambda: fold_pools(rows, shares, TrueSkill()), options.runs)
     print(f"  the same from Arrow rows with names, with history {seconds:.3f} s")
+
+
+def rows(runs: int) -> list[Row]:
+    """The lines of the common table."""
+    few, many = games(20_000, 40, 0.2), games(1_000_000, 40, 0.2)
+    package, _ = cpu_seconds(lambda: by_the_package(few, 0.2), runs)
+    closed, _ = cpu_seconds(lambda: by_the_closed_form(few, 0.2), runs)
+    coded = arrow(many)
+    whole, _ = cpu_seconds(lambda: fold_pools(coded, {"game": 0.2}, TrueSkill()), runs)
+    under_two = Goal(2, at_least=False)
+    return [
+        Row("TrueSkill refit of 1,000,000 two-player games, with history", Figure(whole, "s"), goal=under_two),
+        Row(
+            "TrueSkill, games rated a second (of 20,000)",
+            Figure(20_000 / closed, "games/s"),
+            f"trueskill {version('trueskill')}",
+            Figure(20_000 / package, "games/s"),
+        ),
+    ]
 
 
 def games(number: int, agents: int, draws: float) -> Block:

@@ -1,0 +1,1 @@
+"""What Metarena costs, measured beside its peers in one run: `python -m benchmarks`."""
