@@ -14,7 +14,7 @@ from agents import cache
 from agents.agent import Agent, Decision, Setup
 from agents.tree import HISTORIES, count_histories, unwalkable
 from games.game import Action, Dynamics, Game, Observation
-from games.spiel import SpielGame, SpielState
+from games.spiel import SpielGame, SpielObservation
 
 Algorithm: TypeAlias = Literal["cfr", "cfr+"]
 Policy: TypeAlias = Mapping[str, list[float]]
@@ -89,9 +89,8 @@ class Cfr(Agent):
         if not game.perfect:
             return observation.key
         # Where nothing is hidden an observation's key is the board, and OpenSpiel's information state the history.
-        state = observation.sample_state(self._rng)
-        assert isinstance(state, SpielState)
-        return str(state.spiel.information_state_string(observation.seat))
+        assert isinstance(observation, SpielObservation)
+        return str(observation.sample_spiel(self._rng).information_state_string(observation.seat))
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from agents.agent import Agent, Decision, Setup
 from agents.tree import TERMINAL, NoTreeError, Tree, expand, node_key
 from games.game import CHANCE, Action, Dynamics, Game, Information, Observation, Utility
 from games.seeding import derive
-from games.spiel import SpielState
+from games.spiel import SpielObservation
 
 _TIE = 1e-9
 """Moves whose values differ by less are equally good."""
@@ -60,9 +60,8 @@ class Minimax(Agent):
         return {action: (action in best) / len(best) for action in observation.legal_actions}
 
     def _best(self, observation: Observation) -> list[Action]:
-        state = observation.sample_state(self._rng)
-        assert isinstance(state, SpielState)
-        spiel, sign = state.spiel, 1 if observation.seat == 0 else -1
+        assert isinstance(observation, SpielObservation)
+        spiel, sign = observation.sample_spiel(self._rng), 1 if observation.seat == 0 else -1
         values = [sign * self._table.value(spiel.child(action)) for action in spiel.legal_actions()]
         least = max(values) - _TIE
         return [name for name, value in zip(observation.legal_actions, values, strict=True) if value >= least]

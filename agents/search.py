@@ -9,13 +9,15 @@ from pydantic import Field
 from agents.agent import Agent, Decision, Setup
 from games.game import Action, Dynamics, Game, Information, Observation, SampleError
 from games.seeding import derive
-from games.spiel import SpielGame, SpielState
+from games.spiel import SpielGame, SpielObservation
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Exploration: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 _MEMORY_MB = 1000
 """Bound on the tree of one search; a search of a million simulations stays below it."""
+_UNDRAWN = Random(0)
+"""Given where nothing is hidden, so that nothing is drawn; making a generator for each match would take longer."""
 
 
 class Mcts(Agent):
@@ -37,7 +39,6 @@ class Mcts(Agent):
         solve: bool = True,
     ) -> None:
         super().__init__(setup)
-        self._rng = Random(setup.seed)
         seed, rollout_seed = _seeds(setup)
         evaluator = pyspiel.RandomRolloutEvaluator(rollouts, rollout_seed)
         game = _loaded(setup.game).spiel
@@ -56,7 +57,7 @@ class Mcts(Agent):
         return None
 
     async def act(self, observation: Observation) -> Decision:
-        return Decision(_step(self._bot, observation, self._rng))
+        return Decision(_step(self._bot, observation, _UNDRAWN))
 
 
 class Ismcts(Agent):
@@ -139,9 +140,8 @@ def _step(bot: Any, observation: Observation, rng: Random) -> Action:
 
 
 def _sampled(observation: Observation, rng: Random) -> Any:
-    state = observation.sample_state(rng)
-    assert isinstance(state, SpielState)
-    return state.spiel
+    assert isinstance(observation, SpielObservation)
+    return observation.sample_spiel(rng)
 
 
 def _loaded(game: Game) -> SpielGame:

@@ -11,7 +11,7 @@ import pyspiel
 from agents.cache import load, store
 from games.errors import UserError
 from games.game import CHANCE, Action, Dynamics, Game, Information, Observation
-from games.spiel import SpielGame, SpielState
+from games.spiel import SpielGame, SpielObservation, SpielState
 
 TERMINAL = -2
 """The player of a node where the episode is over."""
@@ -73,9 +73,8 @@ class Tree:
         """The key of the information set that an observation belongs to."""
         if not self.game.perfect:
             return observation.key
-        state = observation.sample_state(Random(0))
-        assert isinstance(state, SpielState)
-        return node_key(state.spiel, self.merged)
+        assert isinstance(observation, SpielObservation)
+        return node_key(observation.sample_spiel(Random(0)), self.merged)
 
 
 def node_key(spiel: Any, merged: bool) -> str:

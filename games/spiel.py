@@ -230,6 +230,11 @@ class SpielObservation(Observation):
         return [Event(seat, action) for seat, action in seen if seat == self.seat]
 
     def sample_state(self, rng: random.Random) -> SpielState:
+        spiel = self.sample_spiel(rng)
+        return SpielState(self._state.game, rng.getrandbits(SEED_BITS), spiel, sampled=True)
+
+    def sample_spiel(self, rng: random.Random) -> Any:
+        """The same as a bare pyspiel state, for planners that draw thousands; draws nothing if nothing is hidden."""
         state, seat = self._now, self.seat
         game = state.game
         if not game.spec.can_sample_state:
@@ -240,7 +245,7 @@ class SpielObservation(Observation):
             spiel = state.spiel.resample_from_infostate(seat, rng.random)
         else:
             spiel = sample_by_search(state.spiel, seat, rng, lambda spot: game.words.seen(spot, seat))
-        return SpielState(game, rng.getrandbits(SEED_BITS), spiel, sampled=True)
+        return spiel
 
 
 def information_key(game: SpielGame, spiel: Any, seat: int) -> str:
