@@ -7,13 +7,22 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from games.game import SampleError
+from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, UNSAMPLED, UNSAMPLED_INSIDE
 from games.spiel_history import decides, fresh_start, replayed
+from games.spiel_recipe import Recipe
+
+Sampler: TypeAlias = Callable[[Any, int, random.Random], Any]
+"""(pyspiel state, seat, generator) -> a pyspiel state that the seat cannot tell from it."""
 
 Sight: TypeAlias = Callable[[Any], str]
 """What the seat sees at a position."""
 
 MAX_STEPS = 20_000
 """How many positions one call may look at before it gives up."""
+EXACT_STEPS = MAX_STEPS * 3 // 4
+"""As long as more steps than this are left, a dead end starts over."""
+MAX_DEALS = 2_000
+"""How many deals one call may ask of a game's own resampler."""
 MAX_JOINT = 64
 """How many joint moves of the others are tried at one simultaneous move."""
 
@@ -28,27 +37,83 @@ class _Scene(NamedTuple):
     """What the seat could choose from, where it decided."""
 
 
+def sampler_of(recipe: Recipe, kind: Any, perfect: bool, seen: Callable[[Any, int], str]) -> Sampler | None:
+    """How states of an OpenSpiel game are sampled; None where that fails in ordinary play.
+
+    `kind` is the loaded game's GameType, `seen` gives what a seat sees at a position.
+    """
+    names = set(recipe.names())
+    inside = names - {recipe.name}
+    if perfect:
+        return lambda spiel, seat, rng: spiel.clone()
+    if kind.short_name in RESAMPLES:
+        return lambda spiel, seat, rng: spiel.resample_from_infostate(seat, rng.random)
+    if kind.short_name in RESAMPLES_LOOSELY:
+        return resample_until_legal
+    if recipe.name == "turn_based_simultaneous_game" and not recipe.hides_inside():
+        return resample_round
+    if names & UNSAMPLED or inside & UNSAMPLED_INSIDE:
+        return None
+    return lambda spiel, seat, rng: sample_by_search(spiel, seat, rng, lambda spot: seen(spot, seat))
+
+
 def sample_by_search(spiel: Any, seat: int, rng: random.Random, sight: Sight) -> Any:
     """Play a game of hidden information again, drawing what the seat could not see.
 
     Chance outcomes are drawn by their probabilities and the others' moves uniformly, each rejected at once where the
-    seat would have seen something else; a dead end starts over. Of the true episode only the seat's own scenes are
-    used: what it saw and chose, not how many moves the others made unseen. Raises SampleError after MAX_STEPS
-    positions.
+    seat would have seen something else. A dead end starts over at first, and later goes back to any earlier move.
+    Of the true episode only the seat's own scenes are used: what it saw and chose, not how many moves the others
+    made unseen. Raises SampleError after MAX_STEPS positions.
     """
     scenes = _scenes(spiel, seat, sight)
-    start = fresh_start(spiel)
+    path = [(fresh_start(spiel), 0)]
     left = MAX_STEPS
     while left > 0:
-        spot, at = start.clone(), 0
-        while spot is not None and left > 0:
-            if at == len(scenes) - 1 and decides(spot, seat):
-                if tuple(spot.legal_actions(seat)) == scenes[at].legal:
-                    return spot
-                break
-            spot, at, used = _step(spot, at, seat, scenes, rng, sight)
-            left -= used
+        spot, at = path[-1]
+        if at == len(scenes) - 1 and decides(spot, seat):
+            if tuple(spot.legal_actions(seat)) == scenes[at].legal:
+                return spot
+            after, used = None, 1
+        else:
+            after, used = _step(spot, at, seat, scenes, rng, sight)
+        left -= used
+        if after is not None:
+            path.append(after)
+            continue
+        back = len(path) if left > EXACT_STEPS else rng.randint(1, len(path))
+        del path[max(1, len(path) - back) :]
     raise SampleError(f"no state consistent with what seat {seat} saw was found in {MAX_STEPS} positions")
+
+
+def resample_round(spiel: Any, seat: int, rng: random.Random) -> Any:
+    """Draw again what the others have chosen in this round of a game that asks seats in turn to choose at once."""
+    past = spiel.full_history()
+    start = len(past)
+    while start and 0 <= past[start - 1].player < (past[start].player if start < len(past) else seat):
+        start -= 1
+    spot = fresh_start(spiel)
+    for entry in past[:start]:
+        spot.apply_action(entry.action)
+    for _ in past[start:]:
+        spot.apply_action(rng.choice(spot.legal_actions()))
+    return spot
+
+
+def resample_until_legal(spiel: Any, seat: int, rng: random.Random) -> Any:
+    """Ask the game's own resampler until the moves already made are legal in what it deals.
+
+    Raises SampleError after MAX_DEALS deals.
+    """
+    for _ in range(MAX_DEALS):
+        dealt = spiel.resample_from_infostate(seat, rng.random)
+        spot = spiel.get_game().new_initial_state()
+        for action in dealt.history():
+            if action not in spot.legal_actions():
+                break
+            spot.apply_action(action)
+        else:
+            return spot
+    raise SampleError(f"no deal consistent with what seat {seat} saw was found in {MAX_DEALS} deals")
 
 
 def _scenes(spiel: Any, seat: int, sight: Sight) -> list[_Scene]:
@@ -70,16 +135,16 @@ def _scenes(spiel: Any, seat: int, sight: Sight) -> list[_Scene]:
 
 def _step(
     spot: Any, at: int, seat: int, scenes: list[_Scene], rng: random.Random, sight: Sight
-) -> tuple[Any, int, int]:
+) -> tuple[tuple[Any, int] | None, int]:
     """One move that the seat cannot tell from what it saw.
 
-    Returns the next position (None at a dead end), its scene, and how many positions were looked at.
+    Returns the next position with its scene (None at a dead end), and how many positions were looked at.
     """
     own = None
     if decides(spot, seat):
         own = scenes[at].own
         if own is None or tuple(spot.legal_actions(seat)) != scenes[at].legal:
-            return None, at, 1
+            return None, 1
     used = 0
     for child in _children(spot, seat, own, rng):
         used += 1
@@ -87,10 +152,10 @@ def _step(
             continue
         seen = sight(child)
         if own is None and seen == scenes[at].seen:
-            return child, at, used
+            return (child, at), used
         if (own is not None or scenes[at].own is None) and at + 1 < len(scenes) and seen == scenes[at + 1].seen:
-            return child, at + 1, used
-    return None, at, used + 1
+            return (child, at + 1), used
+    return None, used + 1
 
 
 def _children(spot: Any, seat: int, own: int | None, rng: random.Random) -> Iterator[Any]:

@@ -20,9 +20,9 @@ from games.game import (
     State,
     Utility,
 )
-from games.sampling import sample_by_search
+from games.sampling import sampler_of
 from games.seeding import SEED_BITS
-from games.spiel_facts import PAYS_ON_THE_WAY, RESAMPLES, UNSAMPLED
+from games.spiel_facts import KNOWN_TO_ALL, PAYS_ON_THE_WAY, RESAMPLES
 from games.spiel_recipe import Recipe
 from games.text.table import words_for
 
@@ -46,13 +46,17 @@ class SpielGame(Game):
         self.spiel = game
         self.words = words_for(game)
         self.single = tuple([(seat,) for seat in range(game.num_players())])
-        self.has_chance = kind.chance_mode != _Kind.ChanceMode.DETERMINISTIC
-        self.draws_itself = kind.chance_mode == _Kind.ChanceMode.SAMPLED_STOCHASTIC
-        self.perfect = kind.information != _Kind.Information.IMPERFECT_INFORMATION
+        declared = kind.chance_mode != _Kind.ChanceMode.DETERMINISTIC
+        self.has_chance = recipe.has_chance(declared, len(self.single))
+        self.draws_itself = self.has_chance and kind.chance_mode == _Kind.ChanceMode.SAMPLED_STOCHASTIC
+        hidden = kind.information == _Kind.Information.IMPERFECT_INFORMATION
+        tells = kind.short_name in KNOWN_TO_ALL or (recipe.name == "cached_tree" and not recipe.hides_inside())
+        self.perfect = not hidden or tells
         self.resamples = not self.perfect and kind.short_name in RESAMPLES
         self.all_see_moves = self.perfect or self.words.public_moves
         self.fixed_names = self.words.fixed_names
         self.name_tables: tuple[dict[int, Action], ...] = tuple([{} for _ in self.single])
+        self.sampler = None if self.draws_itself else sampler_of(recipe, kind, self.perfect, self.words.seen)
         self.spec = self._spec(kind)
 
     def _spec(self, kind: Any) -> GameSpec:
@@ -68,11 +72,11 @@ class SpielGame(Game):
             utility=_UTILITY[kind.utility],
             min_utility=game.min_utility(),
             max_utility=game.max_utility(),
-            max_turns=game.max_game_length() * (seats if simultaneous else 1),
+            max_turns=(game.max_game_length() + self.recipe.extra_turns()) * (seats if simultaneous else 1),
             rules=self.words.rules(),
             chance=self.has_chance,
             terminal_rewards=kind.reward_model == _Kind.RewardModel.TERMINAL and names.isdisjoint(PAYS_ON_THE_WAY),
-            can_sample_state=not self.draws_itself and (self.perfect or names.isdisjoint(UNSAMPLED)),
+            can_sample_state=self.sampler is not None,
         )
 
     def new_episode(self, seed: int) -> "SpielState":
@@ -235,17 +239,11 @@ class SpielObservation(Observation):
 
     def sample_spiel(self, rng: random.Random) -> Any:
         """The same as a bare pyspiel state, for planners that draw thousands; draws nothing if nothing is hidden."""
-        state, seat = self._now, self.seat
+        state = self._now
         game = state.game
-        if not game.spec.can_sample_state:
+        if game.sampler is None:
             raise SampleError(f"no state of {game.spec.name} can be sampled from what a seat knows")
-        if game.perfect:
-            spiel = state.spiel.clone()
-        elif game.resamples:
-            spiel = state.spiel.resample_from_infostate(seat, rng.random)
-        else:
-            spiel = sample_by_search(state.spiel, seat, rng, lambda spot: game.words.seen(spot, seat))
-        return spiel
+        return game.sampler(state.spiel, self.seat, rng)
 
 
 def information_key(game: SpielGame, spiel: Any, seat: int) -> str:

@@ -13,13 +13,27 @@ LEFT_OUT = {
 """Registered games that cannot be played here, and why."""
 
 RESAMPLES = frozenset({
-    "bargaining", "blackjack", "bridge", "colored_trails", "euchre", "gin_rummy", "hearts", "kuhn_poker",
-    "leduc_poker", "oh_hell", "universal_poker",
+    "bargaining", "blackjack", "bridge", "gin_rummy", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker",
 })  # fmt: skip
-"""Games of hidden information whose own resampler is implemented (trying it elsewhere prints to stderr)."""
+"""Games of hidden information whose own resampler draws states that the seat cannot tell from the true one.
 
-UNSAMPLED: frozenset[str] = frozenset()
+The others have none (trying it prints to stderr) or one that is wrong: colored_trails returns the true state.
+"""
+
+RESAMPLES_LOOSELY = frozenset({"euchre", "hearts"})
+"""Games whose own resampler may deal cards with which the moves already made would not have been legal."""
+
+UNSAMPLED = frozenset({
+    "battleship", "coin_game", "colored_trails", "coop_box_pushing", "crazy_eights", "cribbage", "dark_chess",
+    "dou_dizhu", "go_fish", "hanabi", "kriegspiel", "laser_tag", "phantom_go", "rbc", "skat", "spades",
+})  # fmt: skip
 """Games of hidden information in which a search for a consistent state fails in ordinary play."""
+
+UNSAMPLED_INSIDE = frozenset({"bridge", "euchre", "gin_rummy", "hearts", "oh_hell"})
+"""Games whose own resampler is out of reach inside another game, and in which a search fails."""
+
+KNOWN_TO_ALL = frozenset({"deep_sea", "solitaire"})
+"""Games declared to hide something in which the one seat has seen all that has happened."""
 
 BOARD_IS_ALL = frozenset({
     "amazons", "breakthrough", "catch", "clobber", "connect_four", "dots_and_boxes", "einstein_wurfelt_nicht",

@@ -31,6 +31,29 @@ class Recipe(NamedTuple):
         """Whether it, or a game inside it, takes a seed for the chance it draws by itself."""
         return any(_SEED in parameters(name) for name in self.names())
 
+    def has_chance(self, declared: bool, seats: int) -> bool:
+        """Whether chance takes part, where what a game declares is wrong.
+
+        A restricted Nash response begins with chance always. Goofspiel's cards may come in a fixed order, one seat
+        alone has no conflicts in pathfinding, and the blobs that grow at random in stones_and_gems cannot be played.
+        """
+        names = set(self.names())
+        if "restricted_nash_response" in names:
+            return True
+        alone = "pathfinding" in names and seats == 1
+        ordered = _value(self.params, "points_order") not in (None, "random")
+        return declared and not (alone or ordered or "stones_and_gems" in names)
+
+    def extra_turns(self) -> int:
+        """How many decisions an episode may have beyond what OpenSpiel says: the swap of hex is not counted there."""
+        return int("hex" in self.names() and _value(self.params, "swap") is True)
+
+    def hides_inside(self) -> bool:
+        """Whether a game inside it is one of hidden information."""
+        imperfect = pyspiel.GameType.Information.IMPERFECT_INFORMATION
+        inner = [value for value in self.params.values() if isinstance(value, dict)]
+        return any(pyspiel.load_game(game["name"], _bare(game)).get_type().information == imperfect for game in inner)
+
     def load(self, seed: int | None = None) -> Any:
         """Load it, with a seed of 31 bits for what it draws by itself."""
         params = self.params if seed is None else _with_seed(self.name, self.params, seed)
@@ -104,6 +127,18 @@ def _check_range(game: str, key: str, value: Any, default: Any) -> None:
         raise SpecError(f"parameter {key!r} of game {game!r} takes {low} to {high}, not {value}")
     if key == "filename" and not Path(value).is_file():
         raise SpecError(f"parameter {key!r} of game {game!r}: there is no file {value!r}")
+
+
+def _value(params: Mapping[str, Any], key: str) -> Any:
+    """A parameter of a game or of a game inside it; None where it is not given."""
+    if key in params:
+        return params[key]
+    inner = [_value(value, key) for value in params.values() if isinstance(value, dict)]
+    return next((value for value in inner if value is not None), None)
+
+
+def _bare(game: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in game.items() if key != "name"}
 
 
 def _names(name: str, params: Mapping[str, Any]) -> Iterator[str]:

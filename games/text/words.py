@@ -45,7 +45,7 @@ class Words:
         )
 
     def board(self, state: Any) -> str:
-        return str(state)
+        return str(state) or f"Moves so far: {state.history_str()}"
 
     def seen(self, state: Any, seat: int) -> str:
         """What OpenSpiel shows a seat: the board in games of perfect information, else its information state."""
