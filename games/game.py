@@ -111,6 +111,10 @@ class Observation(ABC):
     def legal_actions(self) -> tuple[Action, ...]:
         """Every legal action, in the game's order; never empty."""
 
+    def allows(self, action: Action) -> bool:
+        """Whether the referee accepts an action."""
+        return action in self.legal_actions
+
     @property
     @abstractmethod
     def text(self) -> str:
@@ -167,15 +171,19 @@ class State(ABC):
 
     def success(self) -> tuple[bool, ...]:
         """Whether each seat won: in a game, the strictly highest return of all seats; a task declares its own."""
-        returns = self.returns()
-        best = max(returns)
-        if returns.count(best) > 1:
-            return (False,) * len(returns)
-        return tuple([value == best for value in returns])
+        return sole_winner(self.returns())
 
     @abstractmethod
     def board(self) -> str:
         """Everything, for spectators."""
+
+
+def sole_winner(returns: Sequence[float]) -> tuple[bool, ...]:
+    """Mark the seat whose return is strictly the highest; nobody where the highest is shared."""
+    best = max(returns)
+    if returns.count(best) > 1:
+        return (False,) * len(returns)
+    return tuple([value == best for value in returns])
 
 
 class Game(ABC):
