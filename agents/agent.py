@@ -85,6 +85,11 @@ class Agent(ABC):
         return None
 
     @classmethod
+    def follows(cls, **params: Any) -> Sequence[str]:
+        """Specs of the agents that its play is worked out from: their fingerprints become part of its own."""
+        return ()
+
+    @classmethod
     def prepare(cls, game: Game, **params: Any) -> None:
         """Do once, before matches start, what may take long: solve a table and keep it in the cache folder."""
         return

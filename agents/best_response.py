@@ -1,6 +1,6 @@
 """The best answer to a known opponent, in small games."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Annotated, Any, Literal, cast
@@ -56,6 +56,10 @@ class BestResponse(Agent):
         except NoTreeError as error:
             return f"best_response cannot be computed: {error}"
         return None
+
+    @classmethod
+    def follows(cls, **params: Any) -> Sequence[str]:
+        return [params["to"]]
 
     @classmethod
     def prepare(cls, game: Game, **params: Any) -> None:

@@ -49,7 +49,8 @@ class Recipe:
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits of what the agent is, its name left out."""
-        return digest(8, self.spec, self.agent.version).hex()
+        followed = [recipe(spec).fingerprint for spec in self.agent.follows(**self.params)]
+        return digest(8, self.spec, self.agent.version, *followed).hex()
 
     def misfit(self, game: Game) -> str | None:
         """Why it cannot play this game, or None."""

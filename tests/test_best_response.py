@@ -9,6 +9,7 @@ import pytest
 from agents.agent import Agent, Setup
 from agents.best_response import BestResponse
 from agents.registry import recipe
+from agents.uniform import Uniform
 from agents.values import best_response, expected_returns
 from games.game import Game, State
 from games.registry import make
@@ -114,3 +115,12 @@ def test_misfits_are_told(spec: str, name: str, why: str) -> None:
 def test_wrong_parameters_are_refused(wrong: str) -> None:
     with pytest.raises(SpecError):
         recipe(wrong)
+
+
+def test_an_opponent_that_plays_differently_makes_another_best_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = recipe("best_response(to=random)").fingerprint
+    monkeypatch.setattr(Uniform, "version", Uniform.version + 1)
+    recipe.cache_clear()
+    after = recipe("best_response(to=random)").fingerprint
+    recipe.cache_clear()
+    assert before != after
