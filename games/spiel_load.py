@@ -85,7 +85,15 @@ def _unplayable(recipe: Recipe, game: Any) -> str | None:
             return "it draws chance by itself and takes no seed, so that an episode cannot be played again"
         if kind.short_name not in kinds():
             return "it wraps a game that draws chance by itself"
-    if kind.short_name == "coop_to_1p" and game.new_initial_state().is_simultaneous_node():
+    if kinds()[recipe.name].default_loadable:
+        return None
+    try:
+        with _native_stderr_closed():
+            start = game.new_initial_state()
+            start.returns()
+    except _REFUSALS as error:
+        return _one_line(str(error))
+    if recipe.name == "coop_to_1p" and start.is_simultaneous_node():
         return "it wraps games in which seats move one at a time"
     return None
 

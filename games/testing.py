@@ -20,6 +20,8 @@ _SEEDS_TRIED = 40
 """Episodes played in one way with different seeds before chance that was declared is said not to exist."""
 _ENOUGH = 10
 """Pairs of positions with one key that must be seen before something hidden is missed."""
+_OPENING = 6
+"""Moves of an opening."""
 _CLOSE = 1e-6
 
 _Own: TypeAlias = tuple[int, tuple[Action, ...]]
@@ -57,7 +59,7 @@ def check_game(game: Game, *, episodes: int = 20, seed: int = 0, decisions: int 
     _check_sums(game, plays)
     _check_replays(game, plays[:6])
     _check_chance(game, derive(seed, "chance"), decisions)
-    _check_keys(game, plays)
+    _check_keys(game, [*plays, *_openings(game, episodes, seed, decisions)])
     check_samples(game, plays, decisions)
     if _generators() != before:
         fail(game, "it draws from or seeds a generator of the process (random or numpy.random)")
@@ -90,6 +92,17 @@ def _plays(game: Game, episodes: int, seed: int, decisions: int) -> list[Play]:
         left -= plays[-1].decisions
         if left <= 0:
             break
+    return plays
+
+
+def _openings(game: Game, episodes: int, seed: int, decisions: int) -> list[Play]:
+    """The first moves of more episodes: there the same information state is met again and again."""
+    plays: list[Play] = []
+    left = decisions // 4
+    while left > 0 and len(plays) < 3 * episodes:
+        number = len(plays)
+        plays.append(play(game, derive(seed, "opening", number), number % 4, _OPENING))
+        left -= max(plays[-1].decisions, 1)
     return plays
 
 

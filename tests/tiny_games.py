@@ -1,0 +1,395 @@
+"""A tiny game that keeps every promise, and games that each break one: what the check of games must tell apart."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from games.game import (
+    CHANCE,
+    Action,
+    Dynamics,
+    Event,
+    Game,
+    GameSpec,
+    Information,
+    Observation,
+    SampleError,
+    State,
+    Utility,
+)
+
+SPEC = GameSpec(
+    name="coins",
+    title="Coins",
+    seats=2,
+    dynamics=Dynamics.SEQUENTIAL,
+    information=Information.IMPERFECT,
+    utility=Utility.ZERO_SUM,
+    min_utility=-1,
+    max_utility=1,
+    max_turns=4,
+    rules="Each player has a hidden coin and moves twice; a die is rolled after each move.",
+    chance=True,
+    can_sample_state=True,
+)
+
+
+class CoinsObservation(Observation):
+    """What a seat knows: its own coin, the moves and the dice, as of when it was made."""
+
+    def __init__(self, state: "CoinsState", seat: int) -> None:
+        self.seat = seat
+        self.state = state
+        self.coin = state.coins[seat]
+        self.log = tuple(state.log)
+
+    @property
+    def legal_actions(self) -> tuple[Action, ...]:
+        return ("bid", "pass", "fold")[: 2 + len(self.log) % 2]
+
+    @property
+    def text(self) -> str:
+        return f"Your coin is {self.coin}. " + " ".join(f"{event.seat}:{event.action}" for event in self.log)
+
+    @property
+    def key(self) -> str:
+        return f"{self.coin} {self.log}"
+
+    @property
+    def events(self) -> Sequence[Event]:
+        own = [number for number, event in enumerate(self.log) if event.seat == self.seat]
+        return self.log[own[-1] if own else 0 :]
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = type(self.state)(self.state.game, 0)
+        sample.rng = random.Random(rng.getrandbits(63))
+        sample.log = list(self.log)
+        sample.coins = [rng.choice("HT"), rng.choice("HT")]
+        sample.coins[self.seat] = self.coin
+        return sample
+
+
+class CoinsState(State):
+    observation: type[CoinsObservation] = CoinsObservation
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game = game
+        self.rng = random.Random(seed)
+        self.coins = [self.rng.choice("HT"), self.rng.choice("HT")]
+        self.log: list[Event] = []
+
+    def moves(self) -> int:
+        return sum(event.seat != CHANCE for event in self.log)
+
+    def seats_to_act(self) -> tuple[int, ...]:
+        return () if self.moves() == 4 else (self.moves() % 2,)
+
+    def observe(self, seat: int) -> CoinsObservation:
+        return self.observation(self, seat)
+
+    def check(self, actions: Mapping[int, Action]) -> None:
+        for seat in self.seats_to_act():
+            if actions.get(seat) not in self.observe(seat).legal_actions:
+                raise ValueError("not legal")
+        if not self.seats_to_act():
+            raise ValueError("over")
+
+    def apply(self, actions: Mapping[int, Action]) -> None:
+        self.check(actions)
+        self.play(actions)
+
+    def play(self, actions: Mapping[int, Action]) -> None:
+        (seat,) = self.seats_to_act()
+        self.log.append(Event(seat, actions[seat]))
+        self.log.append(Event(CHANCE, self.roll()))
+
+    def roll(self) -> str:
+        return str(self.rng.randint(1, 6))
+
+    def rewards(self) -> tuple[float, ...]:
+        return self.returns()
+
+    def returns(self) -> tuple[float, ...]:
+        if self.seats_to_act():
+            return (0.0, 0.0)
+        score = sum(int(event.action) for event in self.log if event.seat == CHANCE) + (self.coins[0] > self.coins[1])
+        return (1.0, -1.0) if score % 2 else (-1.0, 1.0)
+
+    def board(self) -> str:
+        return f"{self.coins} {self.log}"
+
+
+class Coins(Game):
+    """The honest game; a test changes its spec, its state or its observation."""
+
+    def __init__(self, state: type[CoinsState] = CoinsState, **spec: Any) -> None:
+        self.state = state
+        self.spec = replace(SPEC, **spec)
+
+    def new_episode(self, seed: int) -> CoinsState:
+        return self.state(self, seed)
+
+
+def seen(**changed: Any) -> type[CoinsState]:
+    """The state whose observation differs from the honest one in these attributes."""
+    observation = type("Changed", (CoinsObservation,), changed)
+    return type("ChangedState", (CoinsState,), {"observation": observation})
+
+
+def state(**changed: Any) -> type[CoinsState]:
+    """The state that differs from the honest one in these attributes."""
+    return type("ChangedState", (CoinsState,), changed)
+
+
+def other_coin(observation: CoinsObservation) -> str:
+    return observation.state.coins[1 - observation.seat]
+
+
+class SharedLog(CoinsState):
+    """Episodes of one game get in each other's way."""
+
+    counter = 0
+
+    def roll(self) -> str:
+        SharedLog.counter += 1
+        return str(SharedLog.counter % 6 + 1)
+
+
+class RollsBeforeChecking(CoinsState):
+    """A refused move uses up chance."""
+
+    def check(self, actions: Mapping[int, Action]) -> None:
+        self.rng.random()
+        super().check(actions)
+
+
+class LogsBeforeChecking(CoinsState):
+    """A refused move is written into the public log."""
+
+    def check(self, actions: Mapping[int, Action]) -> None:
+        try:
+            super().check(actions)
+        except ValueError:
+            self.coins.reverse()
+            raise
+
+
+class Live(CoinsObservation):
+    """An observation that tells of the state as it is when it is read."""
+
+    @property
+    def text(self) -> str:
+        return f"Your coin is {self.coin}. {self.state.log}"
+
+
+class Foreseeing(CoinsObservation):
+    """Samples go on with the true chance."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.rng.setstate(self.state.rng.getstate())
+        return sample
+
+
+class FixedFuture(CoinsObservation):
+    """Samples have all the same chance, which is not the true one."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.rng = random.Random(7)
+        return sample
+
+
+class Telling(CoinsObservation):
+    """Samples have the true hidden coin."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.coins = list(self.state.coins)
+        return sample
+
+
+class HidesNothing(Telling):
+    """The key holds both coins."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.state.coins} {self.log}"
+
+
+class Forgetful(CoinsObservation):
+    """Samples have another coin of the seat itself."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.coins.reverse()
+        return sample
+
+
+class Tangled(CoinsObservation):
+    """Samples share the log with the true state."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.log = self.state.log
+        return sample
+
+
+class DrawsElsewhere(CoinsObservation):
+    """Samples are drawn from a generator of their own."""
+
+    rng = random.Random(3)
+
+    def sample_state(self, rng: random.Random) -> State:
+        return super().sample_state(self.rng)
+
+
+class Itself(CoinsObservation):
+    def sample_state(self, rng: random.Random) -> State:
+        return self.state
+
+
+class Unable(CoinsObservation):
+    def sample_state(self, rng: random.Random) -> State:
+        raise SampleError("no")
+
+
+class Unsampled(Unable):
+    """The key and the text hold both coins."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.state.coins} {self.log}"
+
+    @property
+    def text(self) -> str:
+        return self.key
+
+
+def draws_random(self: CoinsState) -> str:
+    random.random()
+    return CoinsState.roll(self)
+
+
+def draws_numpy(self: CoinsState) -> str:
+    np.random.rand()
+    return CoinsState.roll(self)
+
+
+def observed(observation: type[CoinsObservation]) -> type[CoinsState]:
+    return state(observation=observation)
+
+
+BROKEN: dict[str, tuple[Coins, str]] = {
+    "text leaks": (Coins(seen(text=property(lambda self: f"{self.coin} {other_coin(self)}"))), "different text"),
+    "legal actions leak": (
+        Coins(seen(legal_actions=property(lambda self: ("bid", other_coin(self))))),
+        "different legal",
+    ),
+    "events leak": (
+        Coins(seen(events=property(lambda self: (*self.log[:0], Event(CHANCE, other_coin(self)))))),
+        "which is not its own last decision|different events",
+    ),
+    "key and text leak": (Coins(observed(Unsampled), can_sample_state=False), "tells the whole board"),
+    "key forgets what the text tells": (Coins(seen(key=property(lambda self: self.coin))), "different text"),
+    "action twice": (Coins(seen(legal_actions=("bid", "bid"))), "twice"),
+    "action of two lines": (Coins(seen(legal_actions=("bid\nhigh", "pass"))), "one line"),
+    "action with spaces around": (Coins(seen(legal_actions=("bid ", "pass"))), "one line"),
+    "no action": (Coins(seen(legal_actions=())), "legal actions are"),
+    "list of actions": (Coins(seen(legal_actions=property(lambda self: ["bid", "pass"]))), "tuple"),
+    "empty text": (Coins(seen(text="")), "the text not empty"),
+    "forbids a legal action": (Coins(seen(allows=lambda self, action: action == "bid")), "is not allowed"),
+    "allows anything": (Coins(seen(allows=lambda self, action: True)), "is not open"),
+    "illegal action accepted": (Coins(state(check=lambda self, actions: None)), "is accepted|KeyError"),
+    "illegal action raises KeyError": (
+        Coins(state(check=lambda self, actions: [{}[action] for action in ["x"] if actions.get(0) is None])),
+        "KeyError, not ValueError",
+    ),
+    "refused move uses chance": (Coins(RollsBeforeChecking), "replay"),
+    "refused move changes the state": (Coins(LogsBeforeChecking), "refused"),
+    "moves after the end": (
+        Coins(
+            state(
+                check=lambda self, actions: self.seats_to_act() and CoinsState.check(self, actions),
+                play=lambda self, actions: self.seats_to_act() and CoinsState.play(self, actions),
+            )
+        ),
+        "after the end",
+    ),
+    "rewards do not sum": (Coins(state(rewards=lambda self: (0.0, 0.0))), "rewards sum to"),
+    "rewards on the way": (
+        Coins(
+            state(
+                returns=lambda self: (float(self.moves()), -float(self.moves())),
+                rewards=lambda self: (float(bool(self.log)), -float(bool(self.log))),
+            ),
+            min_utility=-4,
+            max_utility=4,
+        ),
+        "at the end only",
+    ),
+    "returns of one seat only": (Coins(state(returns=lambda self: (0.0,), rewards=lambda self: (0.0,))), "2 seats"),
+    "returns out of bounds": (Coins(min_utility=-0.5, max_utility=0.5), "outside"),
+    "not a number": (Coins(state(returns=lambda self: (float("nan"), 0.0))), "rewards sum to"),
+    "not zero-sum": (Coins(state(returns=lambda self: (0.0, float(not self.seats_to_act())))), "zero-sum"),
+    "not constant-sum": (
+        Coins(
+            state(returns=lambda self: (0.0, float(not self.seats_to_act()) * (self.coins[0] == "H"))),
+            utility=Utility.CONSTANT_SUM,
+        ),
+        "constant sum",
+    ),
+    "not identical": (Coins(utility=Utility.IDENTICAL), "identical"),
+    "too long": (Coins(max_turns=3), "max_turns"),
+    "no decision": (Coins(state(seats_to_act=lambda self: ())), "before its first decision"),
+    "a seat that is not there": (Coins(state(seats_to_act=lambda self: (2,))), "seats to act"),
+    "empty board": (Coins(state(board=lambda self: "")), "board"),
+    "board tells less than what comes": (
+        Coins(state(board=lambda self: "coins")),
+        "tells the whole board|all have the true board",
+    ),
+    "not replayable": (Coins(SharedLog), "replay|no difference"),
+    "no chance": (
+        Coins(state(__init__=lambda self, game, seed: CoinsState.__init__(self, game, 1))),
+        "seeds make no difference",
+    ),
+    "chance that is not declared": (Coins(chance=False), "no chance"),
+    "draws from random": (Coins(state(roll=draws_random)), "generator of the process"),
+    "draws from numpy": (Coins(state(roll=draws_numpy)), "generator of the process"),
+    "observation changes later": (Coins(observed(Live)), "moved on"),
+    "events forget": (Coins(seen(events=())), "its own last decision"),
+    "events invent": (
+        Coins(seen(events=property(lambda self: (*CoinsObservation.events.fget(self), Event(1 - self.seat, "x"))))),
+        "not all happened",
+    ),
+    "events of a perfect game are not all": (
+        Coins(
+            seen(events=property(lambda self: [e for e in CoinsObservation.events.fget(self) if e.seat == self.seat])),
+            information=Information.PERFECT,
+        ),
+        "there happened",
+    ),
+    "sample foresees chance": (Coins(observed(Foreseeing)), "same chance"),
+    "sample of fixed chance": (Coins(observed(FixedFuture)), "same chance"),
+    "sample tells the hidden": (Coins(observed(Telling)), "true board"),
+    "sample contradicts the seat": (Coins(observed(Forgetful)), "can tell a sampled state"),
+    "sample shares with the truth": (
+        Coins(observed(Tangled)),
+        "changes the true one|can tell|not to act|equal generators",
+    ),
+    "sample is the state": (Coins(observed(Itself)), "true one itself"),
+    "sample from elsewhere": (Coins(observed(DrawsElsewhere)), "equal generators"),
+    "declares samples and has none": (Coins(observed(Unable)), "draws failed"),
+    "has samples and declares none": (Coins(can_sample_state=False), "cannot sample states, and does"),
+    "hides nothing": (Coins(observed(HidesNothing)), "tells the whole board|true board"),
+    "name that cannot be read": (Coins(name="coins("), "cannot be read"),
+    "no rules": (Coins(rules=" "), "rules"),
+}
