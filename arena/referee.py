@@ -103,6 +103,10 @@ class Referee:
         attempt = 0
         while True:
             decision = await self._ask(observation.seat, agent.act, observation, self._limit)
+            if type(decision) is Decision and not attempt:  # the common case first, in as few steps as can be
+                action, raw, extra = decision
+                if raw is None and extra is None and type(action) is str and observation.allows(action):
+                    return action
             fault = self._ruling(decision, observation)
             if fault is None:
                 assert isinstance(decision, Decision)

@@ -1,7 +1,6 @@
 """Any OpenSpiel game that can be played move by move, as a Game."""
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from games.game import (
 from games.sampling import sampler_of
 from games.seeding import SEED_BITS
 from games.spiel_facts import KNOWN_TO_ALL, PAYS_ON_THE_WAY, RESAMPLES
+from games.spiel_names import Legal, Names
 from games.spiel_recipe import Recipe
 from games.text.table import words_for
 
@@ -54,8 +54,7 @@ class SpielGame(Game):
         self.perfect = not hidden or tells
         self.resamples = not self.perfect and kind.short_name in RESAMPLES
         self.all_see_moves = self.perfect or self.words.public_moves
-        self.fixed_names = self.words.fixed_names
-        self.name_tables: tuple[dict[int, Action], ...] = tuple([{} for _ in self.single])
+        self.names = Names(self.words, len(self.single))
         self.sampler = None if self.draws_itself else sampler_of(recipe, kind, self.perfect, self.words.seen)
         self.spec = self._spec(kind)
 
@@ -92,7 +91,7 @@ class SpielGame(Game):
 class SpielState(State):
     """One episode of an OpenSpiel game. `spiel` is the pyspiel state, chance already resolved."""
 
-    __slots__ = ("_log", "_names", "_origin", "_random", "_returns", "_seen", "game", "seed", "spiel")
+    __slots__ = ("_legal", "_log", "_origin", "_paid", "_pays", "_random", "_seen", "game", "seed", "spiel")
 
     def __init__(self, game: SpielGame, seed: int, spiel: Any, sampled: bool = False) -> None:
         """Take over a pyspiel state; chance is drawn from `seed`. Call `SpielGame.new_episode` for a new one.
@@ -106,8 +105,9 @@ class SpielState(State):
         self._random = random.Random(seed) if game.has_chance else None
         self._log: list[tuple[int, Action]] = []
         self._seen = [0] * len(game.single)
-        self._names: dict[int, dict[Action, int]] = {}
-        self._returns: tuple[float, ...] | None = None
+        self._legal: dict[int, Legal] = {}
+        self._pays = False
+        self._paid: tuple[float, ...] | None = None
         if game.has_chance:
             self._resolve_chance()
 
@@ -122,12 +122,16 @@ class SpielState(State):
     def observe(self, seat: int) -> "SpielObservation":
         return SpielObservation(self, seat, len(self._log), self._seen[seat])
 
-    def legal(self, seat: int) -> dict[Action, int]:
+    def legal(self, seat: int) -> Mapping[Action, int]:
         """The legal actions of a seat to act: name -> OpenSpiel's number, in OpenSpiel's order."""
-        names = self._names.get(seat)
-        if names is None:
-            names = self._names[seat] = legal_names(self.game, self.spiel, seat)
-        return names
+        return self.legal_actions(seat).numbers
+
+    def legal_actions(self, seat: int) -> Legal:
+        """The same with the names as a tuple, worked out once a position."""
+        legal = self._legal.get(seat)
+        if legal is None:
+            legal = self._legal[seat] = self.game.names.legal(self.spiel, seat)
+        return legal
 
     def apply(self, actions: Mapping[int, Action]) -> None:
         spiel, log = self.spiel, self._log
@@ -136,16 +140,16 @@ class SpielState(State):
         if not seats:
             raise ValueError("the episode is over")
         try:
-            numbers = [self.legal(seat)[actions[seat]] for seat in seats]
+            numbers = [self.legal_actions(seat).numbers[actions[seat]] for seat in seats]
         except (KeyError, TypeError):
             raise ValueError(f"{dict(actions)} is not one legal action for each seat of {seats}") from None
-        if not self.game.spec.terminal_rewards:
-            self._returns = tuple(spiel.returns())
+        if self._pays:
+            self._paid = tuple(spiel.returns())
         start = len(log)
         for seat in seats:
             self._seen[seat] = start
             log.append((seat, actions[seat]))
-        self._names.clear()
+        self._legal.clear()
         if player >= 0:
             spiel.apply_action(numbers[0])
         else:
@@ -155,10 +159,13 @@ class SpielState(State):
             self._resolve_chance()
 
     def rewards(self) -> tuple[float, ...]:
-        now = self.returns()
-        if self._returns is None:
-            return now
-        return tuple([new - old for new, old in zip(now, self._returns, strict=True)])
+        if self._paid is None and not self.game.spec.terminal_rewards and self._log:
+            self._pays = True  # from now on the returns before each move are kept, which costs time in long games
+            last = max(self._seen)
+            self._paid = self.before(last).returns()
+        if self._paid is None:
+            return self.returns()
+        return tuple([new - old for new, old in zip(self.returns(), self._paid, strict=True)])
 
     def returns(self) -> tuple[float, ...]:
         return tuple(self.spiel.returns())
@@ -211,10 +218,10 @@ class SpielObservation(Observation):
 
     @property
     def legal_actions(self) -> tuple[Action, ...]:
-        return tuple(self._now.legal(self.seat))
+        return self._now.legal_actions(self.seat).actions
 
     def allows(self, action: Action) -> bool:
-        return action in self._now.legal(self.seat)
+        return action in self._now.legal_actions(self.seat).numbers
 
     @property
     def text(self) -> str:
@@ -249,20 +256,3 @@ class SpielObservation(Observation):
 def information_key(game: SpielGame, spiel: Any, seat: int) -> str:
     """What identifies the information state of a seat: the board in games of perfect information."""
     return game.words.key(spiel, seat)
-
-
-def legal_names(game: SpielGame, spiel: Any, seat: int) -> dict[Action, int]:
-    """Names of the legal actions of a seat; where OpenSpiel gives two one name, its number is added to each."""
-    legal = spiel.legal_actions(seat)
-    if game.fixed_names:
-        table = game.name_tables[seat]
-        try:
-            return {table[action]: action for action in legal}
-        except KeyError:
-            table.update({action: game.words.action(spiel, seat, action) for action in legal})
-            return {table[action]: action for action in legal}
-    names = [game.words.action(spiel, seat, action) for action in legal]
-    if len(set(names)) < len(names):
-        twice = {name for name, count in Counter(names).items() if count > 1}
-        names = [f"{name} #{action}" if name in twice else name for name, action in zip(names, legal, strict=True)]
-    return dict(zip(names, legal, strict=True))
