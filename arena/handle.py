@@ -18,7 +18,7 @@ from arena.episode import EpisodeRecord
 from arena.match import ReflectionRecord
 from arena.referee import ACTING, MATCH, OUTSIDE, STARTED
 from arena.scale import WATCH_SIZE, heaviest
-from arena.worker import Done, Job, TurnPlayed, serve
+from arena.worker import LENGTH_BYTES, Done, Job, TurnPlayed, serve
 from games.errors import RunError
 from games.game import Termination
 
@@ -27,6 +27,10 @@ START_SECONDS = 60.0
 """How long a process may take before it begins its first match, if that is longer than the hang limit."""
 RESTART_SECONDS = 0.2
 """Time between two tries to start a process."""
+PIECE_BYTES = 1 << 20
+"""Bytes taken in at a time, ..."""
+MAX_PIECES = 16
+"""... and how often, before others get their turn."""
 GAP_SECONDS = 1.0
 """The most that one look at the watch adds to the time it stood still: the parent itself may have been away."""
 NOT_YET = -1.0
@@ -51,7 +55,7 @@ class Look(NamedTuple):
 
 
 class Handle:
-    """One worker process. Sending to it never waits, so that a busy or hung process cannot hold up the others."""
+    """One worker process. Neither sending nor receiving waits: a busy, hung or stopped one holds up nobody else."""
 
     def __init__(self, number: int, context: BaseContext) -> None:
         self.number = number
@@ -68,21 +72,20 @@ class Handle:
         self._still = 0.0
         self._weighed = 0.0
         self._unsent = bytearray()
+        self._heard = bytearray()
         self._resources: psutil.Process | None = None
-        self.channel, far = context.Pipe(duplex=False)
-        self.post, inbox = socket.socketpair()
+        self.post, far = socket.socketpair()
         self.post.setblocking(False)
         self.process = context.Process(  # type: ignore[attr-defined]  # every concrete context has it
-            target=serve, args=(inbox, far, self._watch, number), daemon=True, name=f"arena-worker-{number}"
+            target=serve, args=(far, self._watch, number), daemon=True, name=f"arena-worker-{number}"
         )
         try:
             self._start()
         finally:
             far.close()
-            inbox.close()
 
     def give(self, jobs: Sequence[Job]) -> None:
-        """Send jobs; a worker that is gone is noticed by `receive`."""
+        """Send jobs; a worker that is gone is noticed by `pull`."""
         if not self.jobs:
             self._still = 0.0
         self.fresh = False
@@ -105,33 +108,53 @@ class Handle:
         """Whether something that was given is still to be sent."""
         return bool(self._unsent)
 
-    def receive(self) -> Done | None:
-        """Take one message. None once the process is gone and all that it said was read.
+    def pull(self) -> bool:
+        """Take in what the process has said, without waiting; False once it is gone and all that it said is here."""
+        gone = self.gone()
+        for _ in range(MAX_PIECES):
+            try:
+                piece = self.post.recv(PIECE_BYTES)
+            except BlockingIOError:
+                return not gone
+            except OSError:
+                return False
+            if not piece:
+                return False
+            self._heard += piece
+        return True
 
-        What a match alone tells on the way is kept in `told`; that gives an empty Done.
-        """
-        try:
-            message = self.channel.recv()
-        except (EOFError, OSError):
-            return None
-        told = self.told
-        self._still = 0.0
-        if isinstance(message, Done):
-            count = message.played + len(message.back)
-            for _ in range(count):
-                self.jobs.popleft()
-            self._first += count
-            if count:
-                self.told = Told([], [], [])
-            return message
+    def said(self) -> Iterator[Done]:
+        """What the process said about its jobs, as far as it was pulled. What a match alone tells goes to `told`."""
+        while len(self._heard) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(self._heard[:LENGTH_BYTES], "big")
+            if len(self._heard) < end:
+                return
+            message = pickle.loads(self._heard[LENGTH_BYTES:end])
+            del self._heard[:end]
+            self._still = 0.0
+            if isinstance(message, Done):
+                self._strike_off(message)
+                yield message
+            else:
+                self._note(message)
+
+    def _strike_off(self, done: Done) -> None:
+        """Forget the jobs that are played or given back."""
+        count = done.played + len(done.back)
+        for _ in range(count):
+            self.jobs.popleft()
+        self._first += count
+        if count:
+            self.told = Told([], [], [])
+
+    def _note(self, message: TurnPlayed | EpisodeRecord | ReflectionRecord) -> None:
         if isinstance(message, TurnPlayed):
-            told.turns.append(message)
+            self.told.turns.append(message)
         elif isinstance(message, ReflectionRecord):
-            told.reflections.append(message)
+            self.told.reflections.append(message)
         else:
-            told.episodes.append(message)
-            told.turns.clear()
-        return Done(0, {}, (), 0.0)
+            self.told.episodes.append(message)
+            self.told.turns.clear()
 
     def gone(self) -> bool:
         """Whether the process has ended; a message of its may still be unread."""
@@ -171,7 +194,8 @@ class Handle:
         self._unsent.clear()
         if not self.gone():
             self.process.terminate()
-        self.post.close()
+        with suppress(OSError):
+            self.post.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
         """End the process, and all that agents started in it, at once."""
@@ -184,7 +208,6 @@ class Handle:
         """Kill the process and wait for its end; returns its exit code."""
         self.kill()
         self.process.join()
-        self.channel.close()
         self.post.close()
         code: int | None = self.process.exitcode
         return code

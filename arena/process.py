@@ -4,19 +4,20 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from multiprocessing import forkserver
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 
 
-def settle(channel: Connection) -> None:
-    """Prepare a new worker process; `channel` is where it talks to its parent."""
+def settle(line: socket.socket) -> None:
+    """Prepare a new worker process; `line` is where it talks to its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: what is finished is kept
     os.setpgid(0, 0)  # a group of its own: what agents start ends with this process
     os.dup2(2, 1)  # stdout is the data of the command line; what an agent prints goes to stderr
     # A fork that an agent makes and forgets to end plays its match on; it must not be heard.
-    os.register_at_fork(after_in_child=channel.close)
+    os.register_at_fork(after_in_child=line.close)
     _die_with_parent()
 
 

@@ -135,18 +135,24 @@ class _Crew:
         """Take what workers say, for up to some seconds, and end those in trouble."""
         for handle in _stirring(self._handles.values(), seconds):
             handle.push()
-            if handle.channel.poll():
-                done = handle.receive()
-                if done is None:
-                    self._bury(handle, Termination.CRASHED)
-                else:
-                    self._take(handle.number, done)
-            elif handle.gone():
+            alive = handle.pull()
+            self._hear(handle)
+            if not alive:
                 self._bury(handle, Termination.CRASHED)
         for handle in list(self._handles.values()):
             trouble = handle.trouble(self._limits.hang_seconds, self._limits.memory_mb << 20)
-            if trouble is not None and not handle.channel.poll():
-                self._bury(handle, trouble)
+            if trouble is not None:
+                handle.pull()
+                if not self._hear(handle):
+                    self._bury(handle, trouble)
+
+    def _hear(self, handle: Handle) -> bool:
+        """Take what a worker said; returns whether that was about any job."""
+        heard = False
+        for done in handle.said():
+            self._take(handle.number, done)
+            heard = True
+        return heard
 
     def news(self, final: bool = False) -> Progress | None:
         """What has come in, if there is enough of it or enough time has passed."""
@@ -168,13 +174,9 @@ class _Crew:
         at_work = {handle.number: handle for handle in self._handles.values() if handle.jobs}
         while at_work and (left := until - time.monotonic()) > 0:
             for handle in _stirring(at_work.values(), left):
-                if handle.channel.poll():
-                    done = handle.receive()
-                    if done is None:
-                        del at_work[handle.number]
-                    else:
-                        self._take(handle.number, done)
-                elif handle.gone():
+                alive = handle.pull()
+                self._hear(handle)
+                if not alive:
                     del at_work[handle.number]
 
     def end(self) -> None:
@@ -265,10 +267,9 @@ def _stirring(handles: Iterable[Handle], seconds: float) -> list[Handle]:
     """Wait for up to some seconds until a worker says something, ends, or takes more of what it was given."""
     with selectors.DefaultSelector() as selector:
         for handle in handles:
-            selector.register(handle.channel, selectors.EVENT_READ, handle)
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if handle.pending else 0)
+            selector.register(handle.post, wanted, handle)
             selector.register(handle.process.sentinel, selectors.EVENT_READ, handle)
-            if handle.pending:
-                selector.register(handle.post, selectors.EVENT_WRITE, handle)
         stirring = {key.data.number: key.data for key, _ in selector.select(seconds)}
     return list(stirring.values())
 

@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime
-from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -28,6 +27,8 @@ FLUSH_SECONDS = 0.25
 BACK_SECONDS = 2.0
 """How long a worker plays one batch of jobs before it gives back the rest, which others may be free to play."""
 
+LENGTH_BYTES = 8
+"""Before each message of a worker stands its length, in so many bytes, the highest first."""
 SWEEPS = 10
 """Passes of the event loop that cancelled tasks of agents are given to end."""
 
@@ -71,12 +72,13 @@ class _ParentGoneError(Exception):
 class _Line:
     """Talks to the parent; tells it of a match that is played alone, turn by turn."""
 
-    def __init__(self, channel: Connection) -> None:
-        self._channel = channel
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
 
     def send(self, message: Done | TurnPlayed | EpisodeRecord | ReflectionRecord) -> None:
+        words = pickle.dumps(message)
         try:
-            self._channel.send(message)
+            self._line.sendall(len(words).to_bytes(LENGTH_BYTES, "big") + words)
         except OSError:
             raise _ParentGoneError from None
 
@@ -105,11 +107,12 @@ class _Stop:
         self.asked = True
 
 
-def serve(inbox: socket.socket, channel: Connection, watch: SharedWatch, number: int) -> None:
-    """Play jobs until the inbox closes or SIGTERM comes. `watch` is shared memory; `number` names this worker."""
-    settle(channel)
+def serve(post: socket.socket, watch: SharedWatch, number: int) -> None:
+    """Play jobs until SIGTERM comes or no more can. `watch` is shared memory; `number` names this worker."""
+    line = post.dup()
+    settle(line)
     try:
-        asyncio.run(_Worker(inbox, channel, watch, number).serve())
+        asyncio.run(_Worker(post, line, watch, number).serve())
     except _ParentGoneError:
         return
 
@@ -117,9 +120,9 @@ def serve(inbox: socket.socket, channel: Connection, watch: SharedWatch, number:
 class _Worker:
     """Plays batches of jobs, one match after the other."""
 
-    def __init__(self, inbox: socket.socket, channel: Connection, watch: SharedWatch, number: int) -> None:
+    def __init__(self, inbox: socket.socket, line: socket.socket, watch: SharedWatch, number: int) -> None:
         self._inbox = inbox
-        self._line = _Line(channel)
+        self._line = _Line(line)
         self._watch = watch
         self._number = number
         self._recorder = Recorder()

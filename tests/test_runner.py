@@ -269,16 +269,23 @@ def test_a_reader_that_is_away_for_longer_than_the_hang_limit_costs_nobody_a_mat
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_a_worker_that_somebody_kills_costs_no_match_and_blames_nobody(number: signal.Signals) -> None:
-    killed = 0
-    news = []
-    for report in run_matches(innocents(3000), QUICK):
+    killed, count, news = 0, 0, []
+
+    def source() -> Iterator[Match]:
+        nonlocal count
+        for match in innocents(10**9):
+            if killed >= 3 and count % 500 == 0:
+                return
+            count += 1
+            yield match
+
+    for report in run_matches(source(), QUICK):
         news.append(report)
         if killed < 3 and report.finished and (workers := workers_of(os.getpid())):
             workers[0].send_signal(number)
             killed += 1
     came = collected(news)
-    assert killed == 3
-    assert each_once(came, 3000)
+    assert each_once(came, count)
     assert {tuple(row["faults"]) for row in came.rows["matches"]} == {(0, 0)}
     assert not came.unfinished
 
@@ -302,6 +309,20 @@ def test_a_stopped_worker_is_a_hung_one_and_its_matches_are_played_elsewhere() -
     came = collected(news)
     assert each_once(came, 2000)
     assert {tuple(row["faults"]) for row in came.rows["matches"]} == {(0, 0)}
+
+
+def test_a_worker_stopped_in_the_middle_of_a_message_holds_up_nobody() -> None:
+    """The results of one match are more than a socket takes, so that they wait half sent while nobody reads."""
+    agents = ("talker", "random")
+    matches = [match_of("plain(rounds=2500)", *agents, key=f"{k:05}", seed=k, episodes=4) for k in range(8)]
+    news = []
+    for report in run_matches(matches, QUICK):
+        news.append(report)
+        if len(news) == 2:
+            time.sleep(1)
+            for worker in workers_of(os.getpid()):
+                worker.suspend()
+    assert each_once(collected(news), 8)
 
 
 def test_when_the_fork_server_dies_the_run_goes_on_with_a_new_one() -> None:
