@@ -101,7 +101,7 @@ def _openings(game: Game, episodes: int, seed: int, decisions: int) -> list[Play
     left = decisions // 4
     while left > 0 and len(plays) < 3 * episodes:
         number = len(plays)
-        plays.append(play(game, derive(seed, "opening", number), number % 4, _OPENING))
+        plays.append(play(game, derive(seed, "opening", number), episodes + number, _OPENING))
         left -= max(plays[-1].decisions, 1)
     return plays
 
@@ -165,23 +165,22 @@ def _course(game: Game, seed: int, limit: int) -> list[object]:
 
 def _check_keys(game: Game, plays: Sequence[Play]) -> None:
     """Positions with one key must tell a seat the same; where something is hidden they are not all one board."""
-    hidden = game.spec.information is Information.IMPERFECT
     known: dict[tuple[int, str], Look] = {}
-    met: dict[_Own, set[tuple[str, str]]] = defaultdict(set)
-    pairs: dict[tuple[_Own, str], set[object]] = defaultdict(set)
+    boards: dict[_Own, set[tuple[str, str]]] = defaultdict(set)
+    lasts: dict[_Own, list[str]] = defaultdict(list)
     for played in plays:
-        actions = played.actions()
         own: dict[int, tuple[Action, ...]] = defaultdict(tuple)
+        last = {seat: number for number, step in enumerate(played.steps) for seat in step.actions}
         for number, step in enumerate(played.steps):
             for one in step.looks:
                 _compare(game, known.setdefault((one.seat, one.key), one), one)
-                group = (one.seat, own[one.seat])
-                met[group].add((one.key, step.board))
-                pairs[group, one.key].add((played.seed, actions[:number]))
+                if played.finished and last[one.seat] == number:
+                    boards[one.seat, own[one.seat]].add((one.key, step.board))
+                    lasts[one.seat, own[one.seat]].append(one.key)
             for seat, action in step.actions.items():
                 own[seat] += (action,)
-    if hidden:
-        _check_something_hidden(game, met, pairs)
+    if game.spec.information is Information.IMPERFECT:
+        _check_something_hidden(game, boards, lasts)
 
 
 def _compare(game: Game, one: Look, other: Look) -> None:
@@ -193,18 +192,19 @@ def _compare(game: Game, one: Look, other: Look) -> None:
 
 
 def _check_something_hidden(
-    game: Game, met: Mapping[_Own, set[tuple[str, str]]], pairs: Mapping[tuple[_Own, str], set[object]]
+    game: Game, boards: Mapping[_Own, set[tuple[str, str]]], lasts: Mapping[_Own, list[str]]
 ) -> None:
-    """A key that tells the whole board, where other boards were possible, hides nothing.
+    """At its last decision, a key that tells the whole board, where other boards were possible, hides nothing.
 
-    `met` has the (key, board) pairs of each seat and history of its own, `pairs` the episodes behind each key.
+    By seat and what it had chosen so far: `boards` has the (key, board) pairs that were met, `lasts` the keys, one
+    for each time.
     """
     again = 0
-    for group, seen in met.items():
+    for group, seen in boards.items():
         keys = {key for key, _ in seen}
         if len(keys) < len(seen):
             return
         if len(seen) > 1:
-            again += sum(len(pairs[group, key]) - 1 for key in keys)
+            again += len(lasts[group]) - len(keys)
     if again >= _ENOUGH:
         fail(game, "it declares imperfect information, and what a seat knows tells the whole board each time")

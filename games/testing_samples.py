@@ -1,20 +1,29 @@
 """Check the states that an observation samples: consistent, playable, not the hidden truth, not foreseeing chance."""
 
 import random
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from games.game import CHANCE, Game, Information, Observation, SampleError, State
 from games.seeding import derive
-from games.testing_play import Look, Play, choose, fail, look, policy_of
+from games.testing_play import Play, choose, fail, look, policy_of
 
 SAMPLES = 5
 """States drawn at one point."""
+MORE = 300
+"""States drawn before something is said to be missing from them."""
 AHEAD = 12
 """Moves that are played on from a sampled state to see what chance brings."""
 MAX_FAILED = 0.05
 """Share of the draws that may fail where a game declares that it can sample."""
+
+
+class Point(NamedTuple):
+    """One decision of an episode."""
+
+    played: Play
+    number: int
+    seat: int
 
 
 class Future(NamedTuple):
@@ -27,49 +36,52 @@ class Future(NamedTuple):
     """Whether some seat saw chance take part."""
 
 
-class Point(NamedTuple):
-    """One decision of an episode at which states were sampled."""
+class Draws(NamedTuple):
+    """What came of the states sampled at one point, and of the true one."""
 
+    point: Point
     truth: Future
     sampled: list[Future]
 
 
-def check_samples(game: Game, plays: Iterable[Play], budget: int) -> None:
+def check_samples(game: Game, plays: Sequence[Play], budget: int) -> None:
     """Check `sample_state` at some decisions of each episode, playing about `budget` moves."""
-    points: list[Point] = []
-    tried = failed = 0
-    for played in plays:
-        looked = [number for number, step in enumerate(played.steps) if step.looks]
-        rng = random.Random(derive("points", played.seed, played.policy))
-        for number in sorted(rng.sample(looked, min(3, len(looked)))):
-            one = rng.choice(played.steps[number].looks)
-            state = _again(game, played, number)
-            if not game.spec.can_sample_state:
-                _check_refuses(game, state.observe(one.seat))
-                break
-            drawn = _draw(game, state, one, derive("draw", played.policy, number))
-            tried, failed = tried + SAMPLES, failed + SAMPLES - len(drawn)
-            points.append(Point(_future(state, played.policy), [_future(sample, played.policy) for sample in drawn]))
-            budget -= number + AHEAD * (3 + len(drawn))
-            if budget < 0:
-                break
+    points = list(_points(plays))
+    if not game.spec.can_sample_state:
+        for point in points[:4]:
+            _check_refuses(game, _again(game, point).observe(point.seat))
+        return
+    draws: list[Draws] = []
+    for point in points:
+        drawn = _draw(game, point)
+        truth = _future(_again(game, point), point.played.policy)
+        draws.append(Draws(point, truth, [_future(sample, point.played.policy) for sample in drawn]))
+        budget -= point.number + AHEAD * (3 + len(drawn))
         if budget < 0:
             break
-    if failed > 1 + MAX_FAILED * tried:
-        fail(game, f"it declares that it can sample states, and {failed} of {tried} draws failed")
-    _check_hidden(game, points)
-    _check_chance(game, points)
+    tried, got = SAMPLES * len(draws), sum(len(each.sampled) for each in draws)
+    if tried - got > 1 + MAX_FAILED * tried:
+        fail(game, f"it declares that it can sample states, and {tried - got} of {tried} draws failed")
+    _check_hidden(game, draws, plays)
+    _check_chance(game, draws)
 
 
-def _draw(game: Game, state: State, then: Look, seed: int) -> list[State]:
+def _points(plays: Sequence[Play]) -> Iterator[Point]:
+    """Three decisions of each episode that were looked at."""
+    for played in plays:
+        rng = random.Random(derive("points", played.seed, played.policy))
+        looked = [number for number, step in enumerate(played.steps) if step.looks]
+        for number in sorted(rng.sample(looked, min(3, len(looked)))):
+            yield Point(played, number, rng.choice(played.steps[number].looks).seat)
+
+
+def _draw(game: Game, point: Point) -> list[State]:
     """States sampled at one point, each checked against what the seat was told there."""
-    drawn = []
-    for number in range(SAMPLES):
-        observation = state.observe(then.seat)
-        try:
-            sample = observation.sample_state(random.Random(derive(seed, number)))
-        except SampleError:
-            continue
+    state, seed = _again(game, point), derive("draw", point.played.policy, point.number)
+    then = next(one for one in point.played.steps[point.number].looks if one.seat == point.seat)
+    tries = {derive(seed, number): _sample(state, point.seat, derive(seed, number)) for number in range(SAMPLES)}
+    drawn = {number: sample for number, sample in tries.items() if sample is not None}
+    for sample in drawn.values():
         if sample is state:
             fail(game, "a sampled state is the true one itself")
         if then.seat not in sample.seats_to_act():
@@ -78,13 +90,19 @@ def _draw(game: Game, state: State, then: Look, seed: int) -> list[State]:
         for what in ("key", "text", "legal"):
             if getattr(told, what) != getattr(then, what):
                 fail(game, f"seat {then.seat} can tell a sampled state by its {what}: {told} and {then}")
-        drawn.append(sample)
-    if drawn:
-        _check_repeats(game, state.observe(then.seat), derive(seed, 0))
-        _play_out(game, state.observe(then.seat).sample_state(random.Random(derive(seed, 0))), seed)
+    for number in list(drawn)[:1]:
+        _check_repeats(game, state.observe(then.seat), number)
+        _play_out(game, state.observe(then.seat).sample_state(random.Random(number)), seed)
         if look(game, state.observe(then.seat)) != then:
             fail(game, "playing a sampled state changes the true one")
-    return drawn
+    return list(drawn.values())
+
+
+def _sample(state: State, seat: int, seed: int) -> State | None:
+    try:
+        return state.observe(seat).sample_state(random.Random(seed))
+    except SampleError:
+        return None
 
 
 def _check_repeats(game: Game, observation: Observation, seed: int) -> None:
@@ -119,43 +137,70 @@ def _check_refuses(game: Game, observation: Observation) -> None:
     fail(game, "it declares that it cannot sample states, and does")
 
 
-def _check_hidden(game: Game, points: list[Point]) -> None:
+def _check_hidden(game: Game, draws: list[Draws], plays: Sequence[Play]) -> None:
     """Where something is hidden, samples must not all have it as it truly is."""
-    drawn = [(point.truth.start, sample.start) for point in points for sample in point.sampled]
-    differing = sum(truth != start for truth, start in drawn)
+    drawn = [(each.truth.start, sample.start) for each in draws for sample in each.sampled]
+    differing = any(truth != start for truth, start in drawn)
     if game.spec.information is Information.PERFECT and differing:
         fail(game, "a sampled state has another board, in a game of perfect information")
-    if game.spec.information is Information.IMPERFECT and len(drawn) >= 4 * SAMPLES and not differing:
-        fail(game, f"{len(drawn)} sampled states all have the true board: what is hidden leaks, or nothing is")
+    if game.spec.information is Information.PERFECT or differing or not drawn:
+        return
+    left = MORE
+    for played in plays:
+        for number, step in enumerate(played.steps):
+            for one in step.looks:
+                sample = _sample(_again(game, Point(played, number, one.seat)), one.seat, derive("more", number))
+                if sample is not None and sample.board() != step.board:
+                    return
+                left -= 1
+        if left < 0:
+            break
+    fail(game, "sampled states all have the true board: what is hidden leaks, or nothing is hidden")
 
 
-def _check_chance(game: Game, points: list[Point]) -> None:
+def _check_chance(game: Game, draws: list[Draws]) -> None:
     """Where chance takes part after a decision, states sampled there must not all have the same chance.
 
     That it does is known where a seat saw it, where a sampled state went another way than the true one with the same
     board, and where episodes with equal boards at the start did.
     """
-    if not game.spec.chance or not points:
+    if not game.spec.chance or any(_go_apart(each.sampled) for each in draws):
         return
-    late = any(point.truth.chance for point in points)
-    for point in points:
-        futures = defaultdict(set)
-        for future in point.sampled:
-            futures[future.start].add(future.boards)
-        if any(len(boards) > 1 for boards in futures.values()):
+    known = [each.point for each in draws if each.truth.chance or each.truth in _news(each)]
+    known += _chance_after_start(game)
+    left = MORE
+    for point in known:
+        state, futures = _again(game, point), list[Future]()
+        while left > 0 and len(futures) < max(MORE // len(known), 40):
+            left -= 1
+            sample = _sample(state, point.seat, derive("chance", left))
+            if sample is not None:
+                futures.append(_future(sample, point.played.policy))
+        if _go_apart(futures):
             return
-        late = late or bool(futures[point.truth.start] - {point.truth.boards})
-    if late or _chance_after_start(game):
+    if known:
         fail(game, "states sampled with different generators have the same chance: it is foreseen, or not drawn anew")
 
 
-def _chance_after_start(game: Game) -> bool:
-    """Whether episodes that begin with equal boards and are played in the same way go apart."""
-    futures = defaultdict(set)
-    for seed in range(8):
-        future = _future(game.new_episode(derive("start", seed)), 0)
-        futures[future.start].add(future.boards)
-    return any(len(boards) > 1 for boards in futures.values())
+def _news(each: Draws) -> list[Future]:
+    """The truth, if a state sampled with the same board went another way."""
+    return [each.truth for one in each.sampled if one.start == each.truth.start and one.boards != each.truth.boards]
+
+
+def _go_apart(futures: Iterable[Future]) -> bool:
+    """Whether equal boards, played on in the same way, became different ones."""
+    known: dict[str, tuple[str, ...]] = {}
+    return any(known.setdefault(future.start, future.boards) != future.boards for future in futures)
+
+
+def _chance_after_start(game: Game) -> list[Point]:
+    """First decisions of episodes that begin with equal boards, are played in the same way, and go apart."""
+    seeds = [derive("start", number) for number in range(8)]
+    futures = [_future(game.new_episode(seed), 0) for seed in seeds]
+    if not _go_apart(futures):
+        return []
+    (seat, *_) = game.new_episode(seeds[0]).seats_to_act()
+    return [Point(Play(seeds[0], 0, [], 0, False, ""), 0, seat)]
 
 
 def _future(state: State, policy: int) -> Future:
@@ -172,9 +217,9 @@ def _future(state: State, policy: int) -> Future:
     return Future(start, tuple(boards), chance)
 
 
-def _again(game: Game, played: Play, number: int) -> State:
-    """The state before a move of an episode."""
-    state = game.new_episode(played.seed)
-    for step in played.steps[:number]:
+def _again(game: Game, point: Point) -> State:
+    """The state at a point."""
+    state = game.new_episode(point.played.seed)
+    for step in point.played.steps[: point.number]:
         state.apply(step.actions)
     return state
