@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from benchmarks.cost import Cost, measured
 
@@ -13,7 +13,18 @@ T = TypeVar("T")
 ARENA = "from tui.cli import main; main()"
 
 
-def tournament(store: Path, game: str, agents: Sequence[str], pairs: int, workers: int = 1) -> Cost:
+class Crew(NamedTuple):
+    """Who plays."""
+
+    workers: int = 1
+    one_core: bool = False
+    """Whether all processes share one core."""
+
+
+ONE_WORKER = Crew()
+
+
+def tournament(store: Path, game: str, agents: Sequence[str], pairs: int, crew: Crew = ONE_WORKER) -> Cost:
     """Play a two-seat tournament into a new store and measure the whole command: start, play, record, rate, print."""
     command = [
         sys.executable,
@@ -30,7 +41,8 @@ def tournament(store: Path, game: str, agents: Sequence[str], pairs: int, worker
     ]
     for agent in agents:
         command += ["--agent", agent]
-    return measured([*command, "--pairs", str(pairs), "--workers", str(workers), "--store", str(store)])
+    command += ["--pairs", str(pairs), "--workers", str(crew.workers), "--store", str(store)]
+    return measured(command, one_core=crew.one_core)
 
 
 @contextmanager

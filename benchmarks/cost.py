@@ -6,7 +6,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +35,10 @@ class Cost(NamedTuple):
     """What it wrote to stdout."""
 
 
-def measured(command: Sequence[str], text: str = "") -> Cost:
+def measured(command: Sequence[str], text: str = "", one_core: bool = False) -> Cost:
     """Run a command from the checkout, `text` on its stdin. Raises RunError with its last words if it fails.
+
+    `one_core` keeps it and all that it starts on one processor core.
 
     Workers are children of a fork server that the command leaves behind, so waiting for the command alone would miss
     them: what is orphaned is adopted and waited for as well. Only one command may run at a time.
@@ -45,7 +48,8 @@ def measured(command: Sequence[str], text: str = "") -> Cost:
         given.write(text.encode())
         given.seek(0)
         begun = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, stdin=given, stdout=out, stderr=err)
+        with _cores(1 if one_core else None):
+            process = subprocess.Popen(command, cwd=ROOT, stdin=given, stdout=out, stderr=err)
         _, status, own = os.wait4(process.pid, 0)
         wall = time.perf_counter() - begun
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -58,6 +62,17 @@ def measured(command: Sequence[str], text: str = "") -> Cost:
             said = err.read().decode(errors="replace").strip().splitlines()
             raise RunError(f"{' '.join(command)} failed ({process.returncode}): {said[-1] if said else 'no words'}")
         return Cost(cpu, own_cpu, wall, own.ru_maxrss / 1024, out.read().decode())
+
+
+@contextmanager
+def _cores(count: int | None) -> Iterator[None]:
+    """Processes that start meanwhile keep to so many cores; None: to those of this process."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, sorted(before)[:count])
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _reap() -> float | None:

@@ -3,7 +3,7 @@
 import sys
 
 from agents.roshambo import BOTS
-from benchmarks.arena_runs import new_store, tournament
+from benchmarks.arena_runs import Crew, new_store, tournament
 from benchmarks.cost import measured
 from benchmarks.table import Figure, Goal, Row
 from games.errors import RunError
@@ -25,7 +25,7 @@ def rows(runs: int) -> list[Row]:
     with new_store() as store:
         once = measured([sys.executable, "-m", "benchmarks.roshambo", str(store), *agents])
     with new_store() as store:
-        twice = tournament(store, GAME, agents, 1, WORKERS)
+        twice = tournament(store, GAME, agents, 1, Crew(WORKERS))
     what = f"{len(agents)} roshambo bots, 1,000 throws a match, {WORKERS} workers, wall time of"
     return [
         Row(f"{what} the {pairings:,} pairings, one match each", Figure(once.wall, "s"), goal=A_MINUTE),
