@@ -75,11 +75,11 @@ async def play_episode(
             if (kept := steps[seat]) is not None:
                 kept.append(Step(observation, ruling))
         state.apply(joint)
-        for seat in seats:
-            turn_seats.append(seat)
-            actions.append(joint[seat])
-            if on_turn is not None:
-                on_turn(seat, joint[seat])
+        turn_seats += joint
+        actions += joint.values()
+        if on_turn is not None:
+            for seat, action in joint.items():
+                on_turn(seat, action)
     return _record(plan, state, turn_seats, actions, Termination.FINISHED, referee), None
 
 

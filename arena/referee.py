@@ -166,24 +166,18 @@ class Referee:
         watch[ACTING] = self._order[seat] + 1
         found: _T | Fault
         try:
-            if limit is None:
-                found = await ask(about)
-            else:
-                async with asyncio.timeout(limit):
-                    found = await ask(about)
-                if time.monotonic() - start > limit:
-                    found = Fault(Termination.TOO_SLOW, f"took longer than {limit:g} s")
-        except ProviderError:
-            watch[ACTING] = OUTSIDE
-            self.unserved = self._order[seat]
-            raise
+            found = await (ask(about) if limit is None else _timed(ask, about, limit))
         except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
-            found = self._blame(error, limit is not None and time.monotonic() - start >= limit)
+            found = self._blame(error, seat, limit is not None and time.monotonic() - start >= limit)
         watch[ACTING] = OUTSIDE
         return found
 
-    def _blame(self, error: BaseException, late: bool) -> Fault:
+    def _blame(self, error: BaseException, seat: int, late: bool) -> Fault:
         """What an exception out of an agent means. What does not come from the agent is raised again."""
+        if isinstance(error, ProviderError):
+            self._watch[ACTING] = OUTSIDE
+            self.unserved = self._order[seat]
+            raise error
         if isinstance(error, GeneratorExit):
             raise error
         if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -197,6 +191,19 @@ class Referee:
         if isinstance(error, MemoryError):
             return Fault(Termination.OUT_OF_MEMORY, "out of memory")
         return Fault(Termination.CRASHED, in_words(error))
+
+
+async def _timed(ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float) -> _T:
+    """Await an agent for some seconds; an answer that comes later, since it could not be interrupted, counts as none.
+
+    Raises TimeoutError.
+    """
+    start = time.monotonic()
+    async with asyncio.timeout(limit):
+        found = await ask(about)
+    if time.monotonic() - start > limit:
+        raise TimeoutError
+    return found
 
 
 def in_words(error: BaseException) -> str:
