@@ -36,8 +36,9 @@ def main() -> None:
     try:
         if options.write and options.names:
             raise UserError("--write renews the whole table: name no parts with it")
-        table = _measured(options.names or list(PARTS), options.runs, options.peers)
-        text = f"{rendered(table)}\n\n{machine(installed(options.peers), options.runs)}\n"
+        began = busy()
+        table = _measured(options.names or list(PARTS), options.runs, options.peers, began)
+        text = f"{rendered(table)}\n\n{machine(installed(options.peers), options.runs, began)}\n"
         print(text)
         if options.write:
             write(PAGE, text)
@@ -70,14 +71,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measured(names: list[str], runs: int, peers: Path) -> list[Row]:
+def _measured(names: list[str], runs: int, peers: Path, began: str | None) -> list[Row]:
     """The rows of some parts."""
     for name in names:
         if name not in PARTS:
             raise UserError(f"no part {name!r}: there are {', '.join(PARTS)}")
     if runs < 1:
         raise UserError(f"runs = {runs}: it must be at least 1")
-    for line in filter(None, (busy(), _missing(peers) if "play" in names else None)):
+    for line in filter(None, (began, _missing(peers) if "play" in names else None)):
         print(f"benchmarks: {line}", file=sys.stderr)
     table = []
     for name, (module, what) in PARTS.items():

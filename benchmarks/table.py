@@ -74,10 +74,12 @@ def rendered(rows: Sequence[Row]) -> str:
     return "\n".join([f"| {' | '.join(cells)} |" for cells in lines])
 
 
-def machine(peers: Mapping[str, str], runs: int) -> str:
-    """Where, when and with which versions the figures were measured, in Markdown. `peers`: version by name."""
+def machine(peers: Mapping[str, str], runs: int, began: str | None) -> str:
+    """Where, when and with which versions the figures were measured, in Markdown.
+
+    `peers`: version by name; `began`: what `busy` said at the start.
+    """
     cores = os.cpu_count() or 1
-    load = os.getloadavg()[0]
     ours = [f"{name} {found}" for name in PACKAGES if (found := _version(name)) is not None]
     beside = [f"{name} {found}" for name, found in peers.items()]
     lines = [
@@ -85,7 +87,7 @@ def machine(peers: Mapping[str, str], runs: int) -> str:
         f"{platform.system()}, Python {platform.python_version()}",
         f"- Our side: {', '.join(ours)}",
         f"- Peers, in an environment of their own: {', '.join(beside) or 'none installed'}",
-        f"- Medians of {runs} interleaved run{'s' if runs > 1 else ''}; load average at the end {load:.1f}",
+        f"- Medians of {runs} interleaved run{'s' if runs > 1 else ''}; {began or 'nobody else was at work at the start'}",
     ]
     return "\n".join(lines)
 
