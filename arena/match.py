@@ -132,7 +132,7 @@ async def _play(
     agents: list[Agent] = []
     for seat, recipe in enumerate(recipes):
         setup = Setup(game, seat, derive(match.seed, match.replica, seat), rules.episodes)
-        agent = await referee.seat(recipe, setup)
+        agent = referee.seat(recipe, setup)
         if isinstance(agent, Fault):
             return forfeit_rest(match, game.spec, [], seat, agent)
         agents.append(agent)

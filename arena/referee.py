@@ -81,13 +81,18 @@ class Referee:
         self._order = order
         self.notes = []
 
-    async def seat(self, recipe: Recipe, setup: Setup) -> Agent | Fault:
+    def seat(self, recipe: Recipe, setup: Setup) -> Agent | Fault:
         """Make an agent; its constructor is ruled on like a decision, but has no limit of seconds."""
-
-        async def construct(setup: Setup) -> Agent:
-            return recipe.make(setup)
-
-        return await self._ask(setup.seat, construct, setup, None)
+        watch = self._watch
+        watch[STARTED] = time.monotonic()
+        watch[ACTING] = setup.seat + 1
+        made: Agent | Fault
+        try:
+            made = recipe.make(setup)
+        except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
+            made = self._blame(error, setup.seat, late=False)
+        watch[ACTING] = OUTSIDE
+        return made
 
     async def reflect(self, agent: Agent, trajectory: Trajectory) -> Reflection | Fault | None:
         """Let an agent look back on an episode; ruled on like a decision, but with no limit of seconds."""

@@ -129,6 +129,7 @@ class _Worker:
         self._stop = _Stop()
         self._serial = 0
         self._left: dict[asyncio.Task[Any], float] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], tuple[Game, list[Recipe]]] = {}
 
     async def serve(self) -> None:
         asyncio.get_running_loop().set_task_factory(self._adopt)  # type: ignore[arg-type]  # options differ by version
@@ -169,7 +170,7 @@ class _Worker:
         watch: Watch = Scale(self._watch) if job.alone else self._watch
         started, clock = datetime.now(UTC).replace(tzinfo=None), time.monotonic()
         try:
-            game, recipes = _prepared(match, watch)
+            game, recipes = self._prepared(match)
             found = await play_match(match, game, recipes, watch, self._line if job.alone else None)
         except VoidMatchError as error:
             run = Run(job.attempt, self._number, started, time.monotonic() - clock)
@@ -180,6 +181,27 @@ class _Worker:
                 await self._sweep(watch)
         self._recorder.finished(found, Run(job.attempt, self._number, started, time.monotonic() - clock))
         return None
+
+    def _prepared(self, match: Match) -> tuple[Game, list[Recipe]]:
+        """The game and the recipes of a match, made once for each of its kind. Raises VoidMatchError."""
+        known = self._known.get((match.game, match.specs))
+        if known is None:
+            known = self._known[match.game, match.specs] = _game(match), self._recipes(match)
+        return known
+
+    def _recipes(self, match: Match) -> list[Recipe]:
+        """The recipes of a match; to import an agent counts as its act. Raises VoidMatchError."""
+        recipes: list[Recipe] = []
+        for place, spec in enumerate(match.specs):
+            self._watch[STARTED] = time.monotonic()
+            self._watch[ACTING] = place + 1
+            try:
+                recipes.append(recipe(spec))
+            except Exception as error:
+                raise VoidMatchError(f"agent {match.names[place]} cannot be made: {in_words(error)}") from error
+            finally:
+                self._watch[ACTING] = OUTSIDE
+        return recipes
 
     def _adopt(
         self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **options: Any
@@ -204,20 +226,8 @@ class _Worker:
         watch[ACTING] = OUTSIDE
 
 
-def _prepared(match: Match, watch: Watch) -> tuple[Game, list[Recipe]]:
-    """The game and the recipes of a match; to import an agent counts as its act. Raises VoidMatchError."""
+def _game(match: Match) -> Game:
     try:
-        game = games.make(match.game)
+        return games.make(match.game)
     except Exception as error:
         raise VoidMatchError(f"game {match.game} cannot be made: {in_words(error)}") from error
-    recipes: list[Recipe] = []
-    for place, spec in enumerate(match.specs):
-        watch[STARTED] = time.monotonic()
-        watch[ACTING] = place + 1
-        try:
-            recipes.append(recipe(spec))
-        except Exception as error:
-            raise VoidMatchError(f"agent {match.names[place]} cannot be made: {in_words(error)}") from error
-        finally:
-            watch[ACTING] = OUTSIDE
-    return game, recipes

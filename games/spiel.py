@@ -120,7 +120,7 @@ class SpielState(State):
         return ()
 
     def observe(self, seat: int) -> "SpielObservation":
-        return SpielObservation(self, seat, len(self._log), self._seen[seat])
+        return SpielObservation(self, seat, len(self._log), self._seen[seat], self.legal_actions(seat))
 
     def legal(self, seat: int) -> Mapping[Action, int]:
         """The legal actions of a seat to act: name -> OpenSpiel's number, in OpenSpiel's order."""
@@ -134,29 +134,40 @@ class SpielState(State):
         return legal
 
     def apply(self, actions: Mapping[int, Action]) -> None:
-        spiel, log = self.spiel, self._log
+        spiel = self.spiel
         player = spiel.current_player()
-        seats = self.game.single[player] if player >= 0 else self.seats_to_act()
+        if player >= 0:
+            try:
+                number = self.legal_actions(player).numbers[actions[player]]
+            except (KeyError, TypeError):
+                raise _refusal(actions, (player,)) from None
+            if self._pays:
+                self._paid = tuple(spiel.returns())
+            log = self._log
+            self._seen[player] = len(log)
+            log.append((player, actions[player]))
+            self._legal.clear()
+            spiel.apply_action(number)
+        else:
+            self._apply_joint(actions)
+        if self._random is not None:
+            self._resolve_chance()
+
+    def _apply_joint(self, actions: Mapping[int, Action]) -> None:
+        seats, start = self.seats_to_act(), len(self._log)
         if not seats:
             raise ValueError("the episode is over")
         try:
-            numbers = [self.legal_actions(seat).numbers[actions[seat]] for seat in seats]
+            numbers = {seat: self.legal_actions(seat).numbers[actions[seat]] for seat in seats}
         except (KeyError, TypeError):
-            raise ValueError(f"{dict(actions)} is not one legal action for each seat of {seats}") from None
+            raise _refusal(actions, seats) from None
         if self._pays:
-            self._paid = tuple(spiel.returns())
-        start = len(log)
+            self._paid = tuple(self.spiel.returns())
         for seat in seats:
             self._seen[seat] = start
-            log.append((seat, actions[seat]))
+            self._log.append((seat, actions[seat]))
         self._legal.clear()
-        if player >= 0:
-            spiel.apply_action(numbers[0])
-        else:
-            joint = dict(zip(seats, numbers, strict=True))
-            spiel.apply_actions([joint.get(seat, 0) for (seat,) in self.game.single])
-        if self._random is not None:
-            self._resolve_chance()
+        self.spiel.apply_actions([numbers.get(seat, 0) for (seat,) in self.game.single])
 
     def rewards(self) -> tuple[float, ...]:
         if self._paid is None and not self.game.spec.terminal_rewards and self._log:
@@ -200,13 +211,14 @@ class SpielState(State):
 class SpielObservation(Observation):
     """What one seat of an OpenSpiel game may know, as of the moment it was made."""
 
-    __slots__ = ("_at", "_since", "_state", "seat")
+    __slots__ = ("_actions", "_at", "_numbers", "_since", "_state", "seat")
 
-    def __init__(self, state: SpielState, seat: int, at: int, since: int) -> None:
+    def __init__(self, state: SpielState, seat: int, at: int, since: int, legal: Legal) -> None:
         self._state = state
         self.seat = seat
         self._at = at
         self._since = since
+        self._actions, self._numbers = legal
 
     @property
     def _now(self) -> SpielState:
@@ -218,10 +230,10 @@ class SpielObservation(Observation):
 
     @property
     def legal_actions(self) -> tuple[Action, ...]:
-        return self._now.legal_actions(self.seat).actions
+        return self._actions
 
     def allows(self, action: Action) -> bool:
-        return action in self._now.legal_actions(self.seat).numbers
+        return action in self._numbers
 
     @property
     def text(self) -> str:
@@ -256,3 +268,7 @@ class SpielObservation(Observation):
 def information_key(game: SpielGame, spiel: Any, seat: int) -> str:
     """What identifies the information state of a seat: the board in games of perfect information."""
     return game.words.key(spiel, seat)
+
+
+def _refusal(actions: Mapping[int, Action], seats: tuple[int, ...]) -> ValueError:
+    return ValueError(f"{dict(actions)} is not one legal action for each seat of {seats}")
