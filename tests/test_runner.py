@@ -313,16 +313,18 @@ def test_a_stopped_worker_is_a_hung_one_and_its_matches_are_played_elsewhere() -
 
 def test_a_worker_stopped_in_the_middle_of_a_message_holds_up_nobody() -> None:
     """The results of one match are more than a socket takes, so that they wait half sent while nobody reads."""
-    agents = ("talker", "random")
-    matches = [match_of("plain(rounds=2500)", *agents, key=f"{k:05}", seed=k, episodes=4) for k in range(8)]
+    agents = (f"talker(raw={'y' * 4000})", "random")
+    matches = [match_of("plain(rounds=250)", *agents, key=f"{k:05}", seed=k) for k in range(60)]
     news = []
     for report in run_matches(matches, QUICK):
         news.append(report)
-        if len(news) == 2:
+        if len(news) == 1:
             time.sleep(1)
-            for worker in workers_of(os.getpid()):
+            workers = workers_of(os.getpid())
+            assert workers
+            for worker in workers:
                 worker.suspend()
-    assert each_once(collected(news), 8)
+    assert each_once(collected(news), 60)
 
 
 def test_when_the_fork_server_dies_the_run_goes_on_with_a_new_one() -> None:
