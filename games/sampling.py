@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from games.game import SampleError
-from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, UNSAMPLED, UNSAMPLED_INSIDE
+from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, UNSAFE_COPIES, UNSAMPLED, UNSAMPLED_INSIDE
 from games.spiel_history import decides, fresh_start, replayed
 from games.spiel_recipe import Recipe
 
@@ -44,6 +44,8 @@ def sampler_of(recipe: Recipe, kind: Any, perfect: bool, seen: Callable[[Any, in
     """
     names = set(recipe.names())
     inside = names - {recipe.name}
+    if names & UNSAFE_COPIES:
+        return None
     if perfect:
         return lambda spiel, seat, rng: spiel.clone()
     if kind.short_name in RESAMPLES:

@@ -32,6 +32,9 @@ UNSAMPLED = frozenset({
 UNSAMPLED_INSIDE = frozenset({"bridge", "euchre", "gin_rummy", "hearts", "oh_hell"})
 """Games whose own resampler is out of reach inside another game, and in which a search fails."""
 
+UNSAFE_COPIES = frozenset({"morpion_solitaire"})
+"""Games whose copied states use memory of the original: once that is gone, a move ends the process."""
+
 KNOWN_TO_ALL = frozenset({"deep_sea", "solitaire"})
 """Games declared to hide something in which the one seat has seen all that has happened."""
 

@@ -31,7 +31,8 @@ class Future(NamedTuple):
 
     start: str
     """The board at the position."""
-    boards: tuple[str, ...]
+    course: tuple[object, ...]
+    """The boards that follow, each with what seats saw of chance."""
     chance: bool
     """Whether some seat saw chance take part."""
 
@@ -184,13 +185,13 @@ def _check_chance(game: Game, draws: list[Draws]) -> None:
 
 def _news(each: Draws) -> list[Future]:
     """The truth, if a state sampled with the same board went another way."""
-    return [each.truth for one in each.sampled if one.start == each.truth.start and one.boards != each.truth.boards]
+    return [each.truth for one in each.sampled if one.start == each.truth.start and one.course != each.truth.course]
 
 
 def _go_apart(futures: Iterable[Future]) -> bool:
     """Whether equal boards, played on in the same way, became different ones."""
-    known: dict[str, tuple[str, ...]] = {}
-    return any(known.setdefault(future.start, future.boards) != future.boards for future in futures)
+    known: dict[str, tuple[object, ...]] = {}
+    return any(known.setdefault(future.start, future.course) != future.course for future in futures)
 
 
 def _chance_after_start(game: Game) -> list[Point]:
@@ -204,17 +205,18 @@ def _chance_after_start(game: Game) -> list[Point]:
 
 
 def _future(state: State, policy: int) -> Future:
-    """Play a state on and look at its boards; the state is used up."""
+    """Play a state on and write down what follows; the state is used up."""
     rng, start, chance = policy_of(policy), state.board(), False
-    boards: list[str] = []
+    course: list[object] = []
     acted: set[int] = set()
-    while (seats := state.seats_to_act()) and len(boards) < AHEAD:
-        for seat in acted.intersection(seats):
-            chance = chance or any(event.seat == CHANCE for event in state.observe(seat).events)
+    while (seats := state.seats_to_act()) and len(course) < AHEAD:
         state.apply({seat: choose(state.observe(seat), rng) for seat in seats})
-        boards.append(state.board())
         acted.update(seats)
-    return Future(start, tuple(boards), chance)
+        events = [tuple(state.observe(seat).events) for seat in state.seats_to_act() if seat in acted]
+        drawn = [event for seen in events for event in seen if event.seat == CHANCE]
+        chance = chance or bool(drawn)
+        course.append((state.board(), drawn))
+    return Future(start, tuple(course), chance)
 
 
 def _again(game: Game, point: Point) -> State:
