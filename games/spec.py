@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import NoReturn, TypeAlias
 
 from games.errors import UserError
@@ -31,10 +32,7 @@ class Spec:
 
     def __str__(self) -> str:
         """The canonical form: keys sorted, no spaces."""
-        if not self.params:
-            return self.name
-        inner = ",".join(f"{key}={render(value)}" for key, value in sorted(self.params.items()))
-        return f"{self.name}({inner})"
+        return _written(self.name, {key: render(value) for key, value in self.params.items()})
 
 
 def parse(text: str) -> Spec:
@@ -44,10 +42,13 @@ def parse(text: str) -> Spec:
 
 def split(text: str) -> list[str]:
     """Split a comma list of specs at bracket depth 0; empty parts are dropped."""
-    parts, depth, start, quote = [], 0, 0, ""
+    parts, depth, start, quote, escaped = [], 0, 0, "", False
     for place, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote and text[place - 1] != "\\" else quote
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = char == "\\"
+            quote = "" if char == quote else quote
         elif char in "\"'":
             quote = char
         elif char in "([":
@@ -70,15 +71,7 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 def render(value: Value) -> str:
     """Write a value so that `parse` reads the same value back."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ",".join(render(item) for item in value) + "]"
-    if isinstance(value, int | float):
-        return repr(value)
-    if _reads_back(value):
-        return value
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return _rendered(value, 1)
 
 
 def near(word: str, choices: Iterable[str]) -> str:
@@ -92,13 +85,33 @@ def near(word: str, choices: Iterable[str]) -> str:
     return "choices: " + ", ".join(options) if len(options) <= 12 else f"{len(options)} choices"
 
 
-def _reads_back(text: str) -> bool:
-    """Whether a string may stand without quotes: it reads back as itself, not as another type."""
+def _written(name: str, values: Mapping[str, str]) -> str:
+    """A spec whose values are in canonical form."""
+    inner = ",".join(f"{key}={value}" for key, value in sorted(values.items()))
+    return f"{name}({inner})" if inner else name
+
+
+def _rendered(value: Value, depth: int) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ",".join([_rendered(item, depth + 1) for item in value]) + "]"
+    if isinstance(value, int | float):
+        return repr(value)
+    if _reads_back(value, depth):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _reads_back(text: str, depth: int) -> bool:
+    """Whether a string may stand without quotes at a depth: it reads back as itself, not as another type."""
+    if not text or text[0] in "\"'":
+        return False
     try:
         reader = _Reader(text)
-        value = reader.value(1)
-        return reader.done() and isinstance(value, str) and value == text and text[0] not in "\"'"
-    except (SpecError, IndexError):
+        value, _ = reader.value(depth)
+        return reader.done() and isinstance(value, str) and value == text
+    except SpecError:
         return False
 
 
@@ -116,10 +129,11 @@ class _Reader:
         raise SpecError(f"cannot read {shown!r}: {why} at character {self.place + 1}")
 
     def whole(self) -> Spec:
-        spec = self.spec(0)
+        name = self.match(_NAME, "a name")
+        params = self.params(0) if self.at("(") else {}
         if not self.done():
             self.fail(f"unexpected {self.text[self.place]!r}")
-        return spec
+        return Spec(name, {key: value for key, (value, _) in params.items()})
 
     def done(self) -> bool:
         self.space()
@@ -149,14 +163,11 @@ class _Reader:
         self.place = found.end()
         return found.group()
 
-    def spec(self, depth: int) -> Spec:
-        name = self.match(_NAME, "a name")
-        return Spec(name, self.params(depth) if self.at("(") else {})
-
-    def params(self, depth: int) -> dict[str, Value]:
+    def params(self, depth: int) -> dict[str, tuple[Value, str]]:
+        """Parameters up to the closing bracket: name -> (value, how it is written)."""
         if depth > MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH}")
-        params: dict[str, Value] = {}
+        params: dict[str, tuple[Value, str]] = {}
         if self.at(")"):
             return params
         while True:
@@ -169,18 +180,24 @@ class _Reader:
                 return params
             self.need(",")
 
-    def value(self, depth: int) -> Value:
+    def value(self, depth: int) -> tuple[Value, str]:
+        """A value and how it is written, so that a nested spec is put together once and not read again."""
         self.space()
         if self.at("["):
-            return list(self.items(depth))
+            items = list(self.items(depth))
+            return [item for item, _ in items], "[" + ",".join([text for _, text in items]) + "]"
         if self.place < len(self.text) and self.text[self.place] in "\"'":
-            return self.quoted()
+            text = self.quoted()
+            return text, _rendered(text, depth)
         word = self.match(_BARE, "a value")
-        if self.at("("):
-            return str(Spec(word, self.params(depth)))
-        return _typed(word)
+        if not self.at("("):
+            value = _typed(word)
+            return value, word if isinstance(value, str) else _rendered(value, depth)
+        params = self.params(depth)
+        nested = _written(word, {key: text for key, (_, text) in params.items()})
+        return nested, nested if params else _rendered(nested, depth)
 
-    def items(self, depth: int) -> Iterator[Value]:
+    def items(self, depth: int) -> Iterator[tuple[Value, str]]:
         if depth > MAX_DEPTH:
             self.fail(f"nested deeper than {MAX_DEPTH}")
         if self.at("]"):
@@ -214,6 +231,6 @@ def _typed(word: str) -> Value:
         return False
     if _INTEGER.fullmatch(word):
         return int(word) if len(word) <= 30 else word
-    if _FLOAT.fullmatch(word):
+    if _FLOAT.fullmatch(word) and isfinite(float(word)):
         return float(word)
     return word
