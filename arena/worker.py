@@ -29,6 +29,8 @@ BACK_SECONDS = 2.0
 
 LENGTH_BYTES = 8
 """Before each message of a worker stands its length, in so many bytes, the highest first."""
+MAX_KNOWN = 4096
+"""Kinds of matches whose game and recipes are kept."""
 SWEEPS = 10
 """Passes of the event loop that cancelled tasks of agents are given to end."""
 
@@ -186,6 +188,8 @@ class _Worker:
         """The game and the recipes of a match, made once for each of its kind. Raises VoidMatchError."""
         known = self._known.get((match.game, match.specs))
         if known is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
             known = self._known[match.game, match.specs] = _game(match), self._recipes(match)
         return known
 
