@@ -21,10 +21,11 @@ from games.game import Game
 from games.seeding import derive, digest
 from league.config import TournamentConfig
 from league.schedule import FORMATS, RoundRobin
+from league.store.queries import count_matches
 from league.store.registration import Member, Tournament
 from league.store.store import Store
 
-BLOCK = 4096
+BLOCK = 20_000
 """Matches that are looked up in the store at a time."""
 COMMIT_SECONDS = 1.0
 """Longest time that a finished match waits to be written."""
@@ -166,7 +167,9 @@ class _Remaining:
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.before = 0
-        self._matches = self._filtered(scheduled(plan), store)
+        begun = any(count_matches(store, game_plan.tournament) for game_plan in plan.games)
+        # Should another process play the same tournament now, the store keeps each match once all the same.
+        self._matches = self._filtered(scheduled(plan), store) if begun else scheduled(plan)
 
     def __iter__(self) -> Iterator[Match]:
         return self._matches

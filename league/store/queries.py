@@ -128,6 +128,12 @@ def match_record(store: Store, match_id: str) -> MatchRecord:
     return MatchRecord(match, episodes(store, [match.match_id]), _rows(TurnRow, turns))
 
 
+def count_matches(store: Store, tournament: str) -> int:
+    """How many matches of a tournament are finished."""
+    found = store.query("SELECT count(*) AS n FROM matches WHERE tournament = ?", [tournament])
+    return int(found.column("n")[0].as_py())
+
+
 def games(store: Store) -> list[str]:
     """The games of which there are matches, sorted."""
     return [str(game) for (game,) in _tuples(store.query("SELECT DISTINCT game FROM matches ORDER BY game"))]
