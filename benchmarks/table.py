@@ -87,7 +87,7 @@ def machine(peers: Mapping[str, str], runs: int, began: str | None) -> str:
         f"{platform.system()}, Python {platform.python_version()}",
         f"- Our side: {', '.join(ours)}",
         f"- Peers, in an environment of their own: {', '.join(beside) or 'none installed'}",
-        f"- Medians of {runs} interleaved run{'s' if runs > 1 else ''}; {began or 'nobody else was at work at the start'}",
+        f"- Medians of {runs} interleaved run{'s' if runs > 1 else ''}; {began or 'the machine was quiet'}",
     ]
     return "\n".join(lines)
 
