@@ -1,6 +1,7 @@
 """What a worker process does to itself before it plays: it dies with its parent, and nothing reaches the terminal."""
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -9,6 +10,9 @@ import sys
 import threading
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
+
+COLLECT = (20_000, 20, 50)
+"""Thresholds of the garbage collector: results that wait to be sent are many objects and none of them is garbage."""
 
 
 def settle(line: socket.socket) -> None:
@@ -19,6 +23,8 @@ def settle(line: socket.socket) -> None:
     # A fork that an agent makes and forgets to end plays its match on; it must not be heard.
     os.register_at_fork(after_in_child=line.close)
     _die_with_parent()
+    gc.freeze()  # what was imported stays: no collection need look at it again
+    gc.set_threshold(*COLLECT)
 
 
 def _die_with_parent() -> None:

@@ -6,7 +6,6 @@ import selectors
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from threading import Event
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from arena.handle import Handle, Told
 from arena.match import Match, MatchResult, episode_lost
-from arena.record import Recorder, Run, merge
+from arena.record import Recorder, Run, merge, utc_now
 from arena.referee import Fault
 from arena.worker import Done, Job
 from games import registry as games
@@ -249,7 +248,7 @@ class _Crew:
 
     def _settle(self, job: Job, agent: int | None, death: "_Death") -> None:
         """An agent accused before, now alone with its match: its loss. Else the attempt is void and repeated alone."""
-        match, run = job.match, Run(job.attempt, death.worker, datetime.now(UTC).replace(tzinfo=None), 0.0)
+        match, run = job.match, Run(job.attempt, death.worker, utc_now(), 0.0)
         if job.alone and agent is not None and agent in job.accused:
             self._recorder.finished(_lost(match, agent, death), run)
             self._finished += 1

@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from collections.abc import Coroutine, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from agents.registry import Recipe, recipe
 from arena.episode import EpisodeRecord
 from arena.match import Match, ReflectionRecord, VoidMatchError, play_match
 from arena.process import settle
-from arena.record import Recorder, Run
+from arena.record import Recorder, Run, utc_now
 from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Watch, in_words
 from arena.scale import Scale, SharedWatch
 from games import registry as games
@@ -125,7 +124,7 @@ class _Worker:
     def __init__(self, inbox: socket.socket, line: socket.socket, watch: SharedWatch, number: int) -> None:
         self._inbox = inbox
         self._line = _Line(line)
-        self._watch = watch
+        self._watch: SharedWatch = _numbers(watch)
         self._number = number
         self._recorder = Recorder()
         self._stop = _Stop()
@@ -170,7 +169,7 @@ class _Worker:
         """Play one match into the recorder. Returns why it is void, or None."""
         match = job.match
         watch: Watch = Scale(self._watch) if job.alone else self._watch
-        started, clock = datetime.now(UTC).replace(tzinfo=None), time.monotonic()
+        started, clock = utc_now(), time.monotonic()
         try:
             game, recipes = self._prepared(match)
             found = await play_match(match, game, recipes, watch, self._line if job.alone else None)
@@ -228,6 +227,11 @@ class _Worker:
             await asyncio.sleep(0)
         self._left.clear()
         watch[ACTING] = OUTSIDE
+
+
+def _numbers(watch: Any) -> SharedWatch:
+    """The shared array as a view, which is twice as fast to write."""
+    return memoryview(watch).cast("B").cast("d")
 
 
 def _game(match: Match) -> Game:

@@ -3,11 +3,10 @@
 import json
 import secrets
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from agents.registry import Recipe, recipe
 from arena.match import Match, MatchResult
-from arena.record import Recorder, Run
+from arena.record import Recorder, Run, utc_now
 from arena.rules import MatchRules
 from games.errors import UserError
 from games.game import Game
@@ -44,8 +43,8 @@ def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> 
     return match, recipes
 
 
-def keep(store: Store, result: MatchResult, started: datetime) -> None:
-    """Write a finished match, begun at `started` (UTC, without a zone), as a tournament of its own."""
+def keep(store: Store, result: MatchResult, started: int) -> None:
+    """Write a finished match, begun at `started` (as `arena.record.utc_now` tells it), as a tournament of its own."""
     match = result.match
     row = Tournament(
         match.tournament,
@@ -58,6 +57,5 @@ def keep(store: Store, result: MatchResult, started: datetime) -> None:
     members = zip(match.names, match.specs, match.fingerprints, strict=True)
     store.register(row, [Member(*member) for member in members])
     recorder = Recorder()
-    seconds = (datetime.now(UTC).replace(tzinfo=None) - started).total_seconds()
-    recorder.finished(result, Run(0, None, started, seconds))
+    recorder.finished(result, Run(0, None, started, (utc_now() - started) / 1e6))
     store.write(recorder.take())

@@ -1,7 +1,6 @@
 """`arena play`: one match, shown as it is played."""
 
 import secrets
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +33,7 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     import asyncio
 
     from arena.match import VoidMatchError, play_match
+    from arena.record import utc_now
     from games import registry
     from league.config import rules_of
     from league.single import keep, prepare
@@ -48,7 +48,7 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     if not as_json:
         narrate(f"{loaded.spec.title}: {' against '.join(match.names)}, seed {match.seed}")
         shown = _Shown(match, loaded, boards=not any(recipe.agent.interactive for recipe in recipes))
-    started = datetime.now(UTC).replace(tzinfo=None)
+    started = utc_now()
     try:
         result = asyncio.run(play_match(match, loaded, recipes, listener=shown))
     except VoidMatchError as error:
