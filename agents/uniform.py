@@ -1,10 +1,10 @@
 """Agents that look at nothing but the list of legal actions."""
 
-import random
 from collections.abc import Mapping
 
 from agents.agent import Agent, Decision, Setup
 from games.game import Action, Observation
+from games.seeding import Draws
 
 
 class Uniform(Agent):
@@ -12,11 +12,11 @@ class Uniform(Agent):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._rng = random.Random(setup.seed)
+        self._draws = Draws(setup.seed)
 
     async def act(self, observation: Observation) -> Decision:
         legal = observation.legal_actions
-        return Decision(legal[int(self._rng.random() * len(legal))])
+        return Decision(legal[self._draws.below(len(legal))])
 
     def probabilities(self, observation: Observation) -> Mapping[Action, float]:
         legal = observation.legal_actions

@@ -105,9 +105,19 @@ class Referee:
 
     async def decide(self, agent: Agent, observation: Observation, turn: int) -> Action | Fault:
         """One decision of one seat: its action, or the fault that ends the episode for it."""
-        attempt = 0
+        attempt, seat, watch = 0, observation.seat, self._watch
         while True:
-            decision = await self._ask(observation.seat, agent.act, observation, self._limit)
+            decision: object
+            if self._limit is None:  # as `_ask` does it, without the cost of another coroutine in every turn
+                watch[STARTED] = time.monotonic()
+                watch[ACTING] = self._order[seat] + 1
+                try:
+                    decision = await agent.act(observation)
+                except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
+                    decision = self._blame(error, seat, late=False)
+                watch[ACTING] = OUTSIDE
+            else:
+                decision = await self._ask(seat, agent.act, observation, self._limit)
             if type(decision) is Decision and not attempt:  # the common case first, in as few steps as can be
                 action, raw, extra = decision
                 if raw is None and extra is None and type(action) is str and observation.allows(action):
@@ -116,11 +126,11 @@ class Referee:
             if fault is None:
                 assert isinstance(decision, Decision)
                 if decision.raw is not None or decision.extra is not None or attempt:
-                    self._note(turn, observation.seat, attempt, decision, None)
+                    self._note(turn, seat, attempt, decision, None)
                 action = decision.action
                 # A subclass, such as a member of an enum, stays behind: records are plain and travel.
                 return action if type(action) is str else str.__str__(action)
-            self._note(turn, observation.seat, attempt, decision, fault)
+            self._note(turn, seat, attempt, decision, fault)
             if fault.ends_match:
                 return fault
             if self._rules.on_fault == "fallback":

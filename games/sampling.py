@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from games.game import SampleError
-from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, UNSAFE_COPIES, UNSAMPLED, UNSAMPLED_INSIDE
+from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, SEEN_AT_MOVES, UNSAFE_COPIES, UNSAMPLED, UNSAMPLED_INSIDE
 from games.spiel_history import decides, fresh_start, replayed
 from games.spiel_recipe import Recipe
 
@@ -56,7 +56,14 @@ def sampler_of(recipe: Recipe, kind: Any, perfect: bool, seen: Callable[[Any, in
         return resample_round
     if names & UNSAMPLED or inside & UNSAMPLED_INSIDE:
         return None
-    return lambda spiel, seat, rng: sample_by_search(spiel, seat, rng, lambda spot: seen(spot, seat))
+    always = not names & SEEN_AT_MOVES
+
+    def search(spiel: Any, seat: int, rng: random.Random) -> Any:
+        return sample_by_search(
+            spiel, seat, rng, lambda spot: seen(spot, seat) if always or decides(spot, seat) else ""
+        )
+
+    return search
 
 
 def sample_by_search(spiel: Any, seat: int, rng: random.Random, sight: Sight) -> Any:

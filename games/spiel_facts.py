@@ -32,6 +32,9 @@ UNSAMPLED = frozenset({
 UNSAMPLED_INSIDE = frozenset({"bridge", "euchre", "gin_rummy", "hearts", "oh_hell"})
 """Games whose own resampler is out of reach inside another game, and in which a search fails."""
 
+SEEN_AT_MOVES = frozenset({"efg_game"})
+"""Games that tell a seat what the one to move knows, while another is to move."""
+
 UNSAFE_COPIES = frozenset({"morpion_solitaire"})
 """Games whose copied states use memory of the original: once that is gone, a move ends the process."""
 
@@ -53,7 +56,7 @@ PAYS_ON_THE_WAY = frozenset({"repeated_leduc_poker"})
 
 ABORTS = frozenset({
     "blotto", "connect_four", "dark_chess", "efg_game", "go_fish", "hanabi", "havannah", "kriegspiel", "negotiation",
-    "nfg_game", "rbc", "universal_poker", "y",
+    "nfg_game", "normal_form_extensive_game", "rbc", "universal_poker", "y",
 })  # fmt: skip
 """Games in which some wrong parameter ends the process or never comes back."""
 

@@ -22,7 +22,8 @@ _MISSING = re.compile(r"Missing parameter (\w+)")
 TRIAL_SECONDS = 20
 """How long a child process may take to begin a game whose wrong parameters could hang or end this one."""
 _TRIAL = """
-import json, sys, pyspiel
+import json, resource, sys, pyspiel
+resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 state = pyspiel.load_game(*json.loads(sys.argv[1])).new_initial_state()
 for _ in range(60):
     if state.is_terminal():
@@ -95,7 +96,18 @@ def _unplayable(recipe: Recipe, game: Any) -> str | None:
         return _one_line(str(error))
     if recipe.name == "coop_to_1p" and start.is_simultaneous_node():
         return "it wraps games in which seats move one at a time"
-    return None
+    return _unreachable(recipe) if recipe.name == "start_at" else None
+
+
+def _unreachable(recipe: Recipe) -> str | None:
+    """Why the history that a game is to start at cannot be played, or None: OpenSpiel does not look."""
+    inner = dict(recipe.params["game"])
+    spot = pyspiel.load_game(inner.pop("name"), inner).new_initial_state()
+    for number in filter(None, recipe.params["history"].split(";")):
+        if spot.is_terminal() or spot.is_simultaneous_node() or int(number) not in spot.legal_actions():
+            return f"its history cannot be played from {number} on"
+        spot.apply_action(int(number))
+    return "its history leaves nothing to play" if spot.is_terminal() else None
 
 
 def _one_line(text: str) -> str:
