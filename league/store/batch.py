@@ -30,10 +30,10 @@ def checked(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     batch = {name: _fitted(name, rows) for name, rows in tables.items() if rows.num_rows}
     whole = _ids(batch["matches"]) if "matches" in batch else pa.array([], pa.string())
     for name, rows in batch.items():
-        orphans = set(_ids(_finished(rows) if name == "match_runs" else rows).unique().to_pylist())
-        orphans.difference_update(whole.to_pylist())
-        if orphans:
-            raise ValueError(f"{name} of a match that is not in the same batch: {min(orphans)}")
+        ids = _ids(_finished(rows) if name == "match_runs" else rows)
+        orphans = ids.filter(pc.invert(pc.is_in(ids, value_set=whole)))
+        if len(orphans):
+            raise ValueError(f"{name} of a match that is not in the same batch: {pc.min(orphans).as_py()}")
     return batch
 
 
