@@ -51,6 +51,9 @@ BOARD_IS_ALL = frozenset({
 Elsewhere a limit on the moves, a repetition or a right to a move stands in the history alone.
 """
 
+FORGETS = frozenset({"dark_hex", "euchre", "go_fish", "hearts", "repeated_leduc_poker"})
+"""Games whose information state leaves out what a seat knew before, without being made to."""
+
 PAYS_ON_THE_WAY = frozenset({"repeated_leduc_poker"})
 """Games that declare rewards at the end only, and yet have returns before it."""
 

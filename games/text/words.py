@@ -4,7 +4,7 @@ from typing import Any
 
 import pyspiel
 
-from games.spiel_facts import BOARD_IS_ALL
+from games.spiel_facts import BOARD_IS_ALL, FORGETS
 from games.spiel_history import decides, replayed, short
 
 
@@ -29,7 +29,8 @@ class Words:
         self._perfect = perfect
         self._remembers = kind.provides_information_state_string and not (perfect and kind.provides_observation_string)
         one_shot = kind.information == pyspiel.GameType.Information.ONE_SHOT
-        self._tells_all = self._remembers or one_shot or kind.short_name in BOARD_IS_ALL
+        complete = self._remembers and kind.short_name not in FORGETS
+        self._tells_all = complete or one_shot or kind.short_name in BOARD_IS_ALL
 
     def title(self) -> str:
         return str(self.game.get_type().long_name)
