@@ -1,13 +1,21 @@
 """Draw a state of a game that a seat cannot tell from the true one, where the game cannot do it itself."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from games.game import SampleError
-from games.spiel_facts import RESAMPLES, RESAMPLES_LOOSELY, SEEN_AT_MOVES, UNSAFE_COPIES, UNSAMPLED, UNSAMPLED_INSIDE
+from games.spiel_facts import (
+    RESAMPLES,
+    RESAMPLES_LOOSELY,
+    RESAMPLES_ONLY,
+    SEEN_AT_MOVES,
+    UNSAFE_COPIES,
+    UNSAMPLED,
+    UNSAMPLED_INSIDE,
+)
 from games.spiel_history import decides, fresh_start, replayed
 from games.spiel_recipe import Recipe
 
@@ -37,24 +45,23 @@ class _Scene(NamedTuple):
     """What the seat could choose from, where it decided."""
 
 
-def sampler_of(recipe: Recipe, kind: Any, perfect: bool, seen: Callable[[Any, int], str]) -> Sampler | None:
+def sampler_of(recipe: Recipe, perfect: bool, seen: Callable[[Any, int], str]) -> Sampler | None:
     """How states of an OpenSpiel game are sampled; None where that fails in ordinary play.
 
-    `kind` is the loaded game's GameType, `seen` gives what a seat sees at a position.
+    `seen` gives what a seat sees at a position.
     """
     names = set(recipe.names())
-    inside = names - {recipe.name}
     if names & UNSAFE_COPIES:
         return None
     if perfect:
         return lambda spiel, seat, rng: spiel.clone()
-    if kind.short_name in RESAMPLES:
+    if resamples(recipe, RESAMPLES):
         return lambda spiel, seat, rng: spiel.resample_from_infostate(seat, rng.random)
-    if kind.short_name in RESAMPLES_LOOSELY:
+    if resamples(recipe, RESAMPLES_LOOSELY):
         return resample_until_legal
     if recipe.name == "turn_based_simultaneous_game" and not recipe.hides_inside():
         return resample_round
-    if names & UNSAMPLED or inside & UNSAMPLED_INSIDE:
+    if names & (UNSAMPLED | UNSAMPLED_INSIDE):
         return None
     always = not names & SEEN_AT_MOVES
 
@@ -106,6 +113,12 @@ def resample_round(spiel: Any, seat: int, rng: random.Random) -> Any:
     for _ in past[start:]:
         spot.apply_action(rng.choice(spot.legal_actions()))
     return spot
+
+
+def resamples(recipe: Recipe, among: Collection[str] = RESAMPLES) -> bool:
+    """Whether a game has a resampler of its own that is among those listed and works with its parameters."""
+    key, value = RESAMPLES_ONLY.get(recipe.name, ("", None))
+    return recipe.name in among and recipe.params.get(key, value) == value
 
 
 def resample_until_legal(spiel: Any, seat: int, rng: random.Random) -> Any:

@@ -19,9 +19,9 @@ from games.game import (
     State,
     Utility,
 )
-from games.sampling import sampler_of
+from games.sampling import resamples, sampler_of
 from games.seeding import SEED_BITS
-from games.spiel_facts import KNOWN_TO_ALL, PAYS_ON_THE_WAY, RESAMPLES
+from games.spiel_facts import KNOWN_TO_ALL, PAYS_ON_THE_WAY
 from games.spiel_names import Legal, Names
 from games.spiel_recipe import Recipe
 from games.text.table import words_for
@@ -52,10 +52,10 @@ class SpielGame(Game):
         hidden = kind.information == _Kind.Information.IMPERFECT_INFORMATION
         tells = kind.short_name in KNOWN_TO_ALL or (recipe.name == "cached_tree" and not recipe.hides_inside())
         self.perfect = not hidden or tells
-        self.resamples = not self.perfect and kind.short_name in RESAMPLES
+        self.resamples = not self.perfect and resamples(recipe)
         self.all_see_moves = self.perfect or self.words.public_moves
         self.names = Names(self.words, len(self.single))
-        self.sampler = None if self.draws_itself else sampler_of(recipe, kind, self.perfect, self.words.seen)
+        self.sampler = None if self.draws_itself else sampler_of(recipe, self.perfect, self.words.seen)
         self.spec = self._spec(kind)
 
     def _spec(self, kind: Any) -> GameSpec:

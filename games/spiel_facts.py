@@ -13,15 +13,22 @@ LEFT_OUT = {
 """Registered games that cannot be played here, and why."""
 
 RESAMPLES = frozenset({
-    "bargaining", "blackjack", "bridge", "gin_rummy", "kuhn_poker", "leduc_poker", "oh_hell", "universal_poker",
+    "bargaining", "blackjack", "bridge", "gin_rummy", "kuhn_poker", "leduc_poker", "universal_poker",
 })  # fmt: skip
 """Games of hidden information whose own resampler draws states that the seat cannot tell from the true one.
 
 The others have none (trying it prints to stderr) or one that is wrong: colored_trails returns the true state.
 """
 
-RESAMPLES_LOOSELY = frozenset({"euchre", "hearts"})
+RESAMPLES_LOOSELY = frozenset({"euchre", "hearts", "oh_hell"})
 """Games whose own resampler may deal cards with which the moves already made would not have been legal."""
+
+RESAMPLES_ONLY: dict[str, tuple[str, object]] = {
+    "bargaining": ("prob_end", 0.0),
+    "hearts": ("pass_cards", True),
+    "universal_poker": ("numPlayers", 2),
+}
+"""Resamplers that work with one value of one parameter only; elsewhere they raise, end the process or never succeed."""
 
 UNSAMPLED = frozenset({
     "battleship", "coin_game", "colored_trails", "coop_box_pushing", "crazy_eights", "cribbage", "dark_chess",
@@ -30,7 +37,7 @@ UNSAMPLED = frozenset({
 """Games of hidden information in which a search for a consistent state fails in ordinary play."""
 
 UNSAMPLED_INSIDE = frozenset({"bridge", "euchre", "gin_rummy", "hearts", "oh_hell"})
-"""Games whose own resampler is out of reach inside another game, and in which a search fails."""
+"""Games in which a search fails where their own resampler is out of reach, as inside another game."""
 
 SEEN_AT_MOVES = frozenset({"efg_game"})
 """Games that tell a seat what the one to move knows, while another is to move."""
