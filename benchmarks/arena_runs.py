@@ -14,11 +14,13 @@ ARENA = "from tui.cli import main; main()"
 
 
 class Crew(NamedTuple):
-    """Who plays."""
+    """How a tournament is played."""
 
     workers: int = 1
     one_core: bool = False
     """Whether all processes share one core."""
+    episodes: int = 1
+    """Games of a match."""
 
 
 ONE_WORKER = Crew()
@@ -41,7 +43,7 @@ def tournament(store: Path, game: str, agents: Sequence[str], pairs: int, crew: 
     ]
     for agent in agents:
         command += ["--agent", agent]
-    command += ["--pairs", str(pairs), "--workers", str(crew.workers), "--store", str(store)]
+    command += ["--pairs", str(pairs), "--workers", str(crew.workers), "--episodes", str(crew.episodes)]
     return measured(command, one_core=crew.one_core)
 
 

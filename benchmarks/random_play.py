@@ -7,13 +7,14 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.arena_runs import interleaved, new_store, tournament
+from benchmarks.arena_runs import Crew, interleaved, new_store, tournament
 from benchmarks.cost import ROOT, measured
 from benchmarks.table import Figure, Goal, Row
 
 AGENTS = ("random", "other=random")
-PAIRS = {"tic_tac_toe": 30_000, "connect_four": 15_000}
-"""Each pair is two games."""
+GAMES = {"tic_tac_toe": 60_000, "connect_four": 30_000}
+EPISODES = (10, 1)
+"""Games of a match: matches of several episodes are what this program is for; a match a game is the dearest."""
 BARE_GAMES = {"tic_tac_toe": 60_000, "connect_four": 20_000}
 TO_REACH = {"tic_tac_toe": 15_000, "connect_four": 7_000}
 """Games a second, recorded and rated, on one core."""
@@ -41,7 +42,7 @@ def rows(runs: int, peers_python: Path) -> list[Row]:
         **{name: _peer(name, peers_python) for name in PEERS if name in installed(peers_python)},
     }
     rates = [rate for results in interleaved(works, runs).values() for result in results for rate in result]
-    return [row for game in PAIRS for row in _rows(game, rates)]
+    return [row for game in GAMES for row in _rows(game, rates)]
 
 
 def installed(python: Path) -> dict[str, str]:
@@ -57,34 +58,41 @@ def _rows(game: str, rates: Sequence[Rate]) -> list[Row]:
         found = [rate.per_second for rate in rates if (rate.label, rate.game) == (label, game)]
         return Figure(median(found), "games/s")
 
-    ours = figure("ours")
-    what = f"{game}, random play, recorded and rated, one core"
-    table = [Row(what, ours, goal=Goal(TO_REACH[game], at_least=True))]
     versions = {rate.label: rate.version for rate in rates}
     others = [label for label in versions if label not in TIMES and versions[label]]
-    for label in [*TIMES, *others]:
-        goal = Goal(TIMES[label], at_least=True, of_ratio=True) if label in TIMES else None
-        if label in versions:
-            table.append(Row("the same", ours, f"{label} {versions[label]}", figure(label), goal))
-        else:
-            table.append(Row("the same", ours, f"{label} (not installed)", None, goal))
-    table.append(Row("the same", ours, "bare OpenSpiel loop, nothing recorded", figure("bare")))
-    with_start = figure("ours with start")
-    table.append(Row(f"the same, start of the program counted, {2 * PAIRS[game]:,} games", with_start))
+    table: list[Row] = []
+    for episodes in EPISODES:
+        ours = figure(_label(episodes))
+        matches = "a match of its own" if episodes == 1 else f"matches of {episodes} episodes"
+        what = f"{game}, random play, recorded and rated, one core, {matches}"
+        table.append(Row(what, ours, goal=Goal(TO_REACH[game], at_least=True)))
+        for label in [*TIMES, *others]:
+            goal = Goal(TIMES[label], at_least=True, of_ratio=True) if label in TIMES else None
+            if label in versions:
+                table.append(Row("the same", ours, f"{label} {versions[label]}", figure(label), goal))
+            else:
+                table.append(Row("the same", ours, f"{label} (not installed)", None, goal))
+        table.append(Row("the same", ours, "bare OpenSpiel loop, nothing recorded", figure("bare")))
     return table
 
 
+def _label(episodes: int) -> str:
+    return f"ours, {episodes}"
+
+
 def _ours() -> list[Rate]:
-    """The command with `PAIRS` pairs less the same command with one pair, which starts all and plays two games."""
+    """The command with so many pairs less the same command with one pair, which starts all and plays little."""
     rates = []
-    for game, pairs in PAIRS.items():
-        with new_store() as store:
-            start = tournament(store, game, AGENTS, 1)
-        with new_store() as store:
-            whole = tournament(store, game, AGENTS, pairs)
-        assert sum(line["matches"] for line in json.loads(whole.output)) >= 4 * pairs, whole.output
-        rates.append(Rate("ours", game, 2 * (pairs - 1) / (whole.cpu - start.cpu)))
-        rates.append(Rate("ours with start", game, 2 * pairs / whole.cpu))
+    for game, games in GAMES.items():
+        for episodes in EPISODES:
+            crew = Crew(one_core=True, episodes=episodes)
+            pairs = games // episodes // 2
+            with new_store() as store:
+                start = tournament(store, game, AGENTS, 1, crew)
+            with new_store() as store:
+                whole = tournament(store, game, AGENTS, pairs, crew)
+            assert sum(line["matches"] for line in json.loads(whole.output)) >= 4 * pairs, whole.output
+            rates.append(Rate(_label(episodes), game, 2 * episodes * (pairs - 1) / (whole.cpu - start.cpu)))
     return rates
 
 

@@ -46,9 +46,9 @@ class SpielGame(Game):
         self.spiel = game
         self.words = words_for(game)
         self.single = tuple([(seat,) for seat in range(game.num_players())])
-        declared = kind.chance_mode != _Kind.ChanceMode.DETERMINISTIC
-        self.has_chance = recipe.has_chance(declared, len(self.single))
-        self.draws_itself = self.has_chance and kind.chance_mode == _Kind.ChanceMode.SAMPLED_STOCHASTIC
+        self.has_chance = kind.chance_mode != _Kind.ChanceMode.DETERMINISTIC or recipe.begins_with_chance()
+        self.chance_matters = self.has_chance and not recipe.chance_is_fixed(len(self.single))
+        self.draws_itself = self.chance_matters and kind.chance_mode == _Kind.ChanceMode.SAMPLED_STOCHASTIC
         hidden = kind.information == _Kind.Information.IMPERFECT_INFORMATION
         tells = kind.short_name in KNOWN_TO_ALL or (recipe.name == "cached_tree" and not recipe.hides_inside())
         self.perfect = not hidden or tells
@@ -73,7 +73,7 @@ class SpielGame(Game):
             max_utility=game.max_utility(),
             max_turns=(game.max_game_length() + self.recipe.extra_turns()) * (seats if simultaneous else 1),
             rules=self.words.rules(),
-            chance=self.has_chance,
+            chance=self.chance_matters,
             terminal_rewards=kind.reward_model == _Kind.RewardModel.TERMINAL and names.isdisjoint(PAYS_ON_THE_WAY),
             can_sample_state=self.sampler is not None,
         )
@@ -138,7 +138,7 @@ class SpielState(State):
         player = spiel.current_player()
         if player >= 0:
             try:
-                number = self.legal_actions(player).numbers[actions[player]]
+                number = (self._legal.get(player) or self.legal_actions(player)).numbers[actions[player]]
             except (KeyError, TypeError):
                 raise _refusal(actions, (player,)) from None
             if self._pays:
