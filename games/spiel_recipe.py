@@ -1,5 +1,6 @@
 """What a game string for OpenSpiel says: names and parameters, checked against what OpenSpiel takes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from games.spiel_facts import DEFAULTS, LEFT_OUT
 
 _SEATS = ("players", "num_players", "numPlayers")
 _SEED = "rng_seed"
+_FEN = re.compile(r"([pnbrqkPNBRQK1-8/]+) [wb] (?:-|[KQkqA-Ha-h]{1,4}) (?:-|[a-h][1-8]) \d{1,4} \d{1,4}")
 
 
 class Recipe(NamedTuple):
@@ -31,18 +33,20 @@ class Recipe(NamedTuple):
         """Whether it, or a game inside it, takes a seed for the chance it draws by itself."""
         return any(_SEED in parameters(name) for name in self.names())
 
-    def has_chance(self, declared: bool, seats: int) -> bool:
-        """Whether chance takes part, where what a game declares is wrong.
+    def begins_with_chance(self) -> bool:
+        """Whether chance comes first in it, whatever it declares: it draws whether a seat is the fixed one."""
+        return "restricted_nash_response" in self.names()
 
-        A restricted Nash response begins with chance always. Goofspiel's cards may come in a fixed order, one seat
-        alone has no conflicts in pathfinding, and the blobs that grow at random in stones_and_gems cannot be played.
+    def chance_is_fixed(self, seats: int) -> bool:
+        """Whether all its chance has one outcome only, whatever it declares.
+
+        Goofspiel's cards may come in a fixed order, one seat alone has no conflicts in pathfinding, and the blobs
+        that grow at random in stones_and_gems cannot be played.
         """
         names = set(self.names())
-        if "restricted_nash_response" in names:
-            return True
         alone = "pathfinding" in names and seats == 1
         ordered = _value(self.params, "points_order") not in (None, "random")
-        return declared and not (alone or ordered or "stones_and_gems" in names)
+        return (alone or ordered or "stones_and_gems" in names) and not self.begins_with_chance()
 
     def extra_turns(self) -> int:
         """How many decisions an episode may have beyond what OpenSpiel says: the swap of hex is not counted there."""
@@ -95,7 +99,7 @@ def read(spec: Spec) -> Recipe:
             continue
         params[key] = _as_type_of(known[key], value, spec.name, key)
         _check_range(spec.name, key, params[key], known[key])
-        if known[key] != params[key]:
+        if known[key] != params[key] or not kinds()[spec.name].default_loadable:  # there a "default" is an example
             given[key] = params[key]
     return Recipe(spec.name, params, str(Spec(spec.name, given)))
 
@@ -127,6 +131,20 @@ def _check_range(game: str, key: str, value: Any, default: Any) -> None:
         raise SpecError(f"parameter {key!r} of game {game!r} takes {low} to {high}, not {value}")
     if key == "filename" and not Path(value).is_file():
         raise SpecError(f"parameter {key!r} of game {game!r}: there is no file {value!r}")
+    if key == "fen" and value and not _is_position(value):
+        raise SpecError(
+            f"parameter {key!r} of game {game!r} is no chess position in Forsyth-Edwards notation: {value!r}"
+        )
+
+
+def _is_position(fen: str) -> bool:
+    """Whether a text is a square board with both kings, in the six fields of Forsyth-Edwards notation."""
+    found = _FEN.fullmatch(fen)
+    if not found:
+        return False
+    ranks = [re.sub(r"\d", lambda digit: "." * int(digit[0]), rank) for rank in found[1].split("/")]
+    pieces = "".join(ranks)
+    return {len(rank) for rank in ranks} == {len(ranks)} and pieces.count("K") == pieces.count("k") == 1
 
 
 def _value(params: Mapping[str, Any], key: str) -> Any:
