@@ -5,6 +5,7 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ from games.spiel import SpielGame, SpielState
 from games.spiel_recipe import kinds
 from games.testing import check_game
 from games.testing_play import choose, policy_of
-from tests.game_strings import VARIANTS, WRAPPERS, strings, write_files
+from tests.game_strings import FILES, VARIANTS, WRAPPERS, strings, write_files
+from tests.games_table import PAGE, page_with_tables
 
 SPIEL = [name for name in names() if name in kinds()]
 ALL = [text for name in SPIEL for text in strings(name)]
@@ -403,3 +405,24 @@ def test_facts_name_games_of_openspiel() -> None:
 def test_specs(text: str, expected: dict[str, object]) -> None:
     spec: GameSpec = make(text).spec
     assert {key: getattr(spec, key) for key in expected} == expected
+
+
+def test_the_tables_in_the_documentation_are_those_of_the_registry() -> None:
+    page = PAGE.read_text()
+    assert page_with_tables(page) == page, "run python -m tests.games_table"
+
+
+def test_the_documentation_shows_every_game_around_a_game() -> None:
+    page = PAGE.read_text()
+    shown = re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)
+    assert sorted(shown) == sorted(WRAPPERS)
+    assert f"{len(SPIEL)} of the {len(kinds())} games" in page
+
+
+@pytest.mark.parametrize("text", sorted(set(re.findall(r"`(\w+\([^`]*\))`", PAGE.read_text()))))
+def test_game_strings_in_the_documentation_are_good_or_said_to_be_wrong(text: str) -> None:
+    if "pettingzoo" in text or text in ("name(key=value,...)", "hanabi(colors=50)", "universal_poker(numPlayers=3)"):
+        return
+    for name, (file, _) in FILES.items():
+        text = re.sub(rf"{name}\(filename=[\w.]+\)", f"{name}(filename={file})", text)
+    assert make(text).new_episode(0).seats_to_act()

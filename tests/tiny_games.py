@@ -195,6 +195,28 @@ class Foreseeing(CoinsObservation):
         return sample
 
 
+class OpenObservation(CoinsObservation):
+    """Every seat sees both coins, and samples draw them anew all the same."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.state.coins} {self.log}"
+
+
+class OpenForeseeing(Foreseeing):
+    """Every seat sees both coins."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.state.coins} {self.log}"
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        sample.coins = list(self.state.coins)
+        return sample
+
+
 class FixedFuture(CoinsObservation):
     """Samples have all the same chance, which is not the true one."""
 
@@ -378,6 +400,14 @@ BROKEN: dict[str, tuple[Coins, str]] = {
         "there happened",
     ),
     "sample foresees chance": (Coins(observed(Foreseeing)), "same chance"),
+    "sample foresees chance where nothing is hidden": (
+        Coins(observed(OpenForeseeing), information=Information.PERFECT),
+        "same chance",
+    ),
+    "sample of another board where nothing is hidden": (
+        Coins(observed(OpenObservation), information=Information.PERFECT),
+        "another board|can tell",
+    ),
     "sample of fixed chance": (Coins(observed(FixedFuture)), "same chance"),
     "sample tells the hidden": (Coins(observed(Telling)), "true board"),
     "sample contradicts the seat": (Coins(observed(Forgetful)), "can tell a sampled state"),
