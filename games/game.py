@@ -123,7 +123,7 @@ class Observation(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """The information state: equal keys mean equal knowledge of the seat."""
+        """The information state: equal keys of one seat mean equal knowledge, so equal text and legal actions."""
 
     @property
     @abstractmethod

@@ -22,8 +22,9 @@ _MISSING = re.compile(r"Missing parameter (\w+)")
 TRIAL_SECONDS = 20
 """How long a child process may take to begin a game whose wrong parameters could hang or end this one."""
 _TRIAL = """
-import json, resource, sys, pyspiel
-resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+import contextlib, json, resource, sys, pyspiel
+with contextlib.suppress(ValueError, OSError):  # some systems know no such limit
+    resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 state = pyspiel.load_game(*json.loads(sys.argv[1])).new_initial_state()
 for _ in range(60):
     if state.is_terminal():

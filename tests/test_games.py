@@ -1,4 +1,4 @@
-"""Every game of OpenSpiel in the registry: the check of games, and what is stated about them by hand.
+"""Every game of the registry: the check of games, and what is stated by hand about those of OpenSpiel.
 
 `pytest -k NAME` runs the check of one game.
 """
@@ -37,6 +37,17 @@ SLOW = {
     "yacht": 200,
 }
 """Decisions that the check may play in games that take milliseconds for one."""
+CLASSIC = [
+    "chess_v6",
+    "connect_four_v3",
+    "go_v5",
+    "hanabi_v5",
+    "leduc_holdem_v4",
+    "rps_v2",
+    "texas_holdem_no_limit_v6",
+    "texas_holdem_v4",
+    "tictactoe_v3",
+]
 MADE_TO_FORGET = {"dark_hex_ir", "liars_dice_ir", "phantom_ttt_ir"}
 """Variants of imperfect recall: that a seat forgets is their point."""
 
@@ -72,6 +83,12 @@ def states(text: str, episodes: int, moves: int = 40) -> Iterator[SpielState]:
 def test_game_passes_the_check(text: str) -> None:
     decisions = SLOW.get(text, 1000)
     check_game(make(text), episodes=12 if decisions > 100 else 2, decisions=decisions)
+
+
+@pytest.mark.parametrize("name", CLASSIC)
+def test_pettingzoo_environment_passes_the_check(name: str) -> None:
+    pytest.importorskip("pettingzoo")
+    check_game(make(f"pettingzoo(env=classic/{name})"), episodes=6, decisions=200)
 
 
 def test_every_game_of_openspiel_is_here_or_left_out_with_a_reason() -> None:
