@@ -109,14 +109,13 @@ def checked_mode(mode: str | None) -> str | None:
     return mode
 
 
-class SequentialEnv(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed where it is not installed
-    """A game whose seats move one at a time."""
+class _AtTable:
+    """What both kinds of environment have in common: a table, and spaces by agent."""
 
-    def __init__(self, game: Game, render_mode: str | None = None) -> None:
-        super().__init__()
+    def _sit_down(self, game: Game, render_mode: str | None, parallel: bool) -> None:
         self.table = Table(game)
         self.render_mode = checked_mode(render_mode)
-        self.metadata = self.table.metadata(parallel=False)
+        self.metadata = self.table.metadata(parallel=parallel)
         self.possible_agents = list(self.table.agents)
         self.agents: list[str] = []
         self.observation_spaces = self.table.observation_spaces
@@ -129,6 +128,14 @@ class SequentialEnv(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed wh
     def action_space(self, agent: str) -> Discrete:
         """The numbers of the game's actions; the same object at every call."""
         return self.action_spaces[agent]
+
+
+class SequentialEnv(_AtTable, AECEnv):  # type: ignore[misc]  # PettingZoo is not typed where it is not installed
+    """A game whose seats move one at a time."""
+
+    def __init__(self, game: Game, render_mode: str | None = None) -> None:
+        super().__init__()
+        self._sit_down(game, render_mode, parallel=False)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode. Equal seeds give equal episodes; without one, the episodes follow from the last seed."""
@@ -178,28 +185,14 @@ class SequentialEnv(AECEnv):  # type: ignore[misc]  # PettingZoo is not typed wh
         """Nothing is held open."""
 
 
-class SimultaneousEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is not typed where it is not installed
+class SimultaneousEnv(_AtTable, ParallelEnv):  # type: ignore[misc]  # PettingZoo is not typed where it is not installed
     """A game whose seats move at once. All agents stay until the end.
 
     Where only some seats are to move, the mask of the others is all 0 and whatever they send is ignored.
     """
 
     def __init__(self, game: Game, render_mode: str | None = None) -> None:
-        self.table = Table(game)
-        self.render_mode = checked_mode(render_mode)
-        self.metadata = self.table.metadata(parallel=True)
-        self.possible_agents = list(self.table.agents)
-        self.agents: list[str] = []
-        self.observation_spaces = self.table.observation_spaces
-        self.action_spaces = self.table.action_spaces
-
-    def observation_space(self, agent: str) -> Dict:
-        """`observation` and `action_mask`; the same object at every call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Discrete:
-        """The numbers of the game's actions; the same object at every call."""
-        return self.action_spaces[agent]
+        self._sit_down(game, render_mode, parallel=True)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

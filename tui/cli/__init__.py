@@ -1,5 +1,6 @@
 """The command line: one module a command group; this one starts it and turns errors into one line and an exit code."""
 
+import signal
 import sys
 
 import click
@@ -39,21 +40,28 @@ for command in (
 
 def main() -> None:
     """Run the command line. Exits 0, 1 when something failed, 2 for wrong input, 130 after Ctrl-C."""
+    code = _run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: a late Ctrl-C changes nothing
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run one command and return its exit code."""
     try:
         code = arena.main(standalone_mode=False)  # the exit code where a command asked for one
-        sys.exit(code if isinstance(code, int) else 0)
     except click.UsageError as error:
         _say(error.format_message().rstrip("."))
-        sys.exit(EXIT_USAGE)
+        return EXIT_USAGE
     except UserError as error:
         _say(str(error))
-        sys.exit(EXIT_USAGE)
+        return EXIT_USAGE
     except (RunError, click.ClickException) as error:
         _say(str(error))
-        sys.exit(EXIT_FAILED)
+        return EXIT_FAILED
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
-        sys.exit(EXIT_INTERRUPTED)
+        return EXIT_INTERRUPTED
+    return code if isinstance(code, int) else 0
 
 
 def _say(message: str) -> None:
