@@ -95,7 +95,7 @@ def agent_class(name: str) -> type[Agent]:
     """The class behind an agent's name. Raises SpecError with the near names."""
     place = TABLE.get(name) or _installed().get(name)
     if place is None:
-        raise SpecError(f"no agent {name!r}; {near(name, names())}")
+        raise SpecError(f"no agent {name!r}; {near(name, names(), listed_by='arena agents')}")
     module, _, attribute = place.partition(":")
     found: type[Agent] = getattr(import_module(module), attribute)
     return found

@@ -29,7 +29,7 @@ def make(text: str) -> Game:
         game: Game = getattr(import_module(module), name)(spec)
         return game
     if spec.name not in spiel_recipe.names() and spec.name not in LEFT_OUT:
-        raise SpecError(f"no game {spec.name!r}; {near(spec.name, names())}")
+        raise SpecError(f"no game {spec.name!r}; {near(spec.name, names(), listed_by='arena games')}")
     return spiel_load.load(spec)
 
 

@@ -17,6 +17,8 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 MAX_LENGTH = 20_000
 MAX_DEPTH = 50
+MANY = 20
+"""Choices that an error message may list."""
 
 
 class SpecError(UserError):
@@ -74,15 +76,30 @@ def render(value: Value) -> str:
     return _rendered(value, 1)
 
 
-def near(word: str, choices: Iterable[str]) -> str:
-    """A phrase that names the choices nearest to a word, to end an error message."""
+def near(word: str, choices: Iterable[str], listed_by: str = "") -> str:
+    """A phrase that names the choices nearest to a word, to end an error message.
+
+    `listed_by` is the command that lists the choices, for words without a near one.
+    """
     options = list(choices)
     if not options:
         return "it takes none"
-    close = difflib.get_close_matches(word, options, n=3, cutoff=0.5)
-    if close:
+    if close := _nearest(word, options):
         return "did you mean " + " or ".join(close) + "?"
-    return "choices: " + ", ".join(options) if len(options) <= 12 else f"{len(options)} choices"
+    if len(options) <= MANY:
+        return "choices: " + ", ".join(options)
+    if listed_by:
+        return f"`{listed_by}` lists them"
+    return "choices: " + ", ".join(options[:MANY]) + f" and {len(options) - MANY} more"
+
+
+def _nearest(word: str, options: list[str]) -> list[str]:
+    """Up to three options that look like a word, then those that have it as a part; case does not matter."""
+    folded = {option.casefold(): option for option in reversed(options)}
+    sought = word.casefold()
+    close = difflib.get_close_matches(sought, folded, n=3, cutoff=0.62)
+    parts = [option for option in map(str.casefold, options) if sought in re.split(r"[_/ ]", option)]
+    return [folded[option] for option in list(dict.fromkeys([*close, *parts]))[:3]]
 
 
 def _written(name: str, values: Mapping[str, str]) -> str:

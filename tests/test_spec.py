@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from games.registry import make, names
 from games.spec import MAX_DEPTH, MAX_LENGTH, Spec, SpecError, Value, near, parse, render, split, split_name
 
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_\-.]{0,6}", fullmatch=True)
@@ -175,14 +176,63 @@ def test_numbers_that_no_float_holds_stay_words() -> None:
     assert not isinstance(value, float) or math.isfinite(value)
 
 
+AGENTS = ["always", "best_response", "biased", "cfr", "heuristic", "ismcts", "kuhn", "mcts", "minimax", "random"]
+KEYS = ["episodes", "score_by", "games", "agents", "name", "pairs", "seed", "seats", "workers", "hang_seconds"]
+MANY_NAMES = [f"choice{number}" for number in range(30)]
+
+
 @pytest.mark.parametrize(
     ("word", "choices", "phrase"),
     [
         ("kuhn", ["kuhn_poker", "hex"], "did you mean kuhn_poker?"),
+        ("KUHN_Poker", ["kuhn_poker", "hex"], "did you mean kuhn_poker?"),
+        ("kuhn_poker", ["Kuhn_Poker", "hex"], "did you mean Kuhn_Poker?"),
+        ("tic_tac_to", ["chess", "tic_tac_toe"], "did you mean tic_tac_toe?"),
+        ("chess_v5", ["classic/chess_v6", "classic/go_v5"], "did you mean classic/chess_v6?"),
+        ("MCTS", AGENTS, "did you mean mcts or ismcts?"),
+        ("randm", AGENTS, "did you mean random?"),
+        ("minmax", AGENTS, "did you mean minimax?"),
+        ("simulation", ["rollouts", "simulations"], "did you mean simulations?"),
+        ("pars", KEYS, "did you mean pairs?"),
+        ("store", KEYS, "choices: " + ", ".join(KEYS)),
         ("x", ["aa", "bb"], "choices: aa, bb"),
         ("x", [], "it takes none"),
-        ("x", [f"choice{number}" for number in range(20)], "20 choices"),
+        ("x", MANY_NAMES, "choices: " + ", ".join(MANY_NAMES[:20]) + " and 10 more"),
     ],
 )
 def test_errors_name_the_choices(word: str, choices: list[str], phrase: str) -> None:
     assert near(word, choices) == phrase
+
+
+def test_errors_say_what_lists_many_choices() -> None:
+    assert near("x", MANY_NAMES, listed_by="arena games") == "`arena games` lists them"
+    assert near("choise1", MANY_NAMES, listed_by="arena games").startswith("did you mean choice1")
+    assert near("x", ["aa"], listed_by="arena games") == "choices: aa"
+
+
+@pytest.mark.parametrize(
+    ("word", "best"),
+    [
+        ("TIC_TAC_TOE", "tic_tac_toe"),
+        ("tictactoe", "tic_tac_toe"),
+        ("kuhn", "kuhn_poker"),
+        ("kuhn_pocker", "kuhn_poker"),
+        ("leduc", "leduc_poker"),
+        ("rps", "matrix_rps"),
+        ("connect4", "connect_four"),
+        ("othelo", "othello"),
+    ],
+)
+def test_what_is_meant_comes_first_among_the_near_games(word: str, best: str) -> None:
+    assert near(word, names()).startswith(f"did you mean {best}")
+
+
+@pytest.mark.parametrize("word", ["nosuch", "reversi", "zzz"])
+def test_a_word_like_no_game_gets_no_odd_guess(word: str) -> None:
+    with pytest.raises(SpecError, match="; `arena games` lists them$"):
+        make(word)
+
+
+@given(st.text(max_size=12), st.lists(st.text(max_size=12), max_size=30))
+def test_a_choice_written_in_another_case_is_always_meant(word: str, choices: list[str]) -> None:
+    assert word in near(word.upper(), [word, *choices]) or word.casefold() != word.upper().casefold()
