@@ -69,7 +69,7 @@ async def play_episode(
             observation = state.observe(seat)
             ruling = await referee.decide(agents[seat], observation, turn)
             if isinstance(ruling, Fault):
-                return forfeit(game.spec, plan, turn_seats, actions, seat, ruling, referee.notes), ruling
+                return forfeit(game.spec, plan, Played(turn_seats, actions, referee.notes), seat, ruling), ruling
             joint[seat] = ruling
             turn += 1
             if (kept := steps[seat]) is not None:
@@ -83,20 +83,26 @@ async def play_episode(
     return _record(plan, state, turn_seats, actions, Termination.FINISHED, referee), None
 
 
-def forfeit(
-    spec: GameSpec,
-    plan: EpisodePlan,
-    turn_seats: list[int],
-    actions: list[Action],
-    offender: int,
-    fault: Fault,
-    notes: list[Note],
-) -> EpisodeRecord:
-    """An episode that one seat's fault ended."""
+class Played(NamedTuple):
+    """The turns of an episode so far, and what was noted on them."""
+
+    turn_seats: list[int]
+    actions: list[Action]
+    notes: list[Note]
+
+
+def forfeit(spec: GameSpec, plan: EpisodePlan, played: Played, offender: int, fault: Fault) -> EpisodeRecord:
+    """An episode that one seat's fault ended. A fault that no note tells yet is noted."""
+    notes = played.notes
+    if fault.termination is not Termination.FORFEITED and not any(
+        note.seat == offender and note.fault for note in notes
+    ):
+        notes = [*notes, Note(len(played.actions), offender, 0, None, fault.why, fault.termination, None)]
     returns = forfeit_returns(spec, offender)
     success = sole_winner(returns) if spec.seats > 1 else (False,)
     return EpisodeRecord(
-        plan.episode, plan.seed, plan.order, turn_seats, actions, returns, success, fault.termination, offender, notes
+        *(plan.episode, plan.seed, plan.order, played.turn_seats, played.actions),
+        *(returns, success, fault.termination, offender, notes),
     )
 
 

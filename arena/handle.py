@@ -15,7 +15,7 @@ from typing import NamedTuple
 import psutil
 
 from arena.episode import EpisodeRecord
-from arena.match import ReflectionRecord
+from arena.match import ReflectionRecord, Told
 from arena.referee import ACTING, MATCH, OUTSIDE, STARTED
 from arena.scale import WATCH_SIZE, heaviest
 from arena.worker import LENGTH_BYTES, Done, Job, TurnPlayed, serve
@@ -35,15 +35,6 @@ GAP_SECONDS = 1.0
 """The most that one look at the watch adds to the time it stood still: the parent itself may have been away."""
 NOT_YET = -1.0
 """In place of the match in hand: the process has begun none."""
-
-
-class Told(NamedTuple):
-    """What a match that is played alone has told so far."""
-
-    episodes: list[EpisodeRecord]
-    turns: list[TurnPlayed]
-    """Of the episode in progress."""
-    reflections: list[ReflectionRecord]
 
 
 class Look(NamedTuple):

@@ -5,10 +5,11 @@ from typing import NamedTuple, Protocol
 
 from agents.agent import Agent, ProviderError, Setup, Step, Trajectory
 from agents.registry import Recipe
-from arena.episode import EpisodePlan, EpisodeRecord, OnTurn, forfeit, play_episode
-from arena.referee import Fault, Referee, Watch, in_words
+from arena.episode import EpisodePlan, EpisodeRecord, OnTurn, Played, forfeit, play_episode
+from arena.referee import Fault, Referee, Watch
 from arena.rules import MatchRules
-from games.game import Game, GameSpec, Termination
+from games.errors import in_words
+from games.game import Action, Game, GameSpec, Termination
 from games.seeding import derive
 
 TIE = 1e-9
@@ -54,6 +55,15 @@ class MatchResult(NamedTuple):
     reflections: Sequence[ReflectionRecord]
 
 
+class Told(NamedTuple):
+    """How far a match has come."""
+
+    episodes: list[EpisodeRecord]
+    turns: list[tuple[int, Action]]
+    """Seat and action, of the episode in progress."""
+    reflections: list[ReflectionRecord]
+
+
 class VoidMatchError(Exception):
     """The match could not be played for a reason that is no agent's fault; the message says why."""
 
@@ -92,7 +102,7 @@ async def play_match(
         return await _play(match, game, recipes, referee, _Guarded(listener) if listener is not None else None)
     except ProviderError as error:
         name = "an agent" if referee.unserved is None else match.names[referee.unserved]
-        raise VoidMatchError(f"{name} could not be served: {in_words(error)}") from error
+        raise VoidMatchError(f"{name} could not be served: {in_words(error, kind=False)}") from error
     except _ListenerError as error:
         raise error.__cause__ or error from None
     except (Exception, SystemExit) as error:  # agents' exceptions are faults by now: this one comes from the game
@@ -134,11 +144,11 @@ async def _play(
         setup = Setup(game, seat, derive(match.seed, match.replica, seat), rules.episodes)
         agent = referee.seat(recipe, setup)
         if isinstance(agent, Fault):
-            return forfeit_rest(match, game.spec, [], seat, agent)
+            return forfeit_rest(match, game.spec, Told([], [], []), seat, agent)
         agents.append(agent)
     reflects = [type(agent).reflect is not Agent.reflect for agent in agents]
-    episodes: list[EpisodeRecord] = []
-    reflections: list[ReflectionRecord] = []
+    told = Told([], [], [])
+    episodes, reflections = told.episodes, told.reflections
     on_turn: OnTurn | None = listener.turn if listener else None
     for number in range(1, rules.episodes + 1):
         plan = plan_episode(match, number)
@@ -149,14 +159,14 @@ async def _play(
         if listener is not None:
             listener.episode(record)
         if fault is not None and fault.ends_match and record.offender is not None:
-            return forfeit_rest(match, game.spec, episodes, plan.order[record.offender], fault, reflections)
+            return forfeit_rest(match, game.spec, told, plan.order[record.offender], fault)
         if number == rules.episodes or (rules.stop_on_win and record.success[plan.order.index(0)]):
             break
         for seat, kept in enumerate(steps):
             if kept is not None:
                 found = await referee.reflect(seated[seat], _trajectory(record, seat, kept))
                 if isinstance(found, Fault):
-                    return forfeit_rest(match, game.spec, episodes, plan.order[seat], found, reflections)
+                    return forfeit_rest(match, game.spec, told, plan.order[seat], found)
                 if found is not None:
                     reflections.append(ReflectionRecord(number, seat, plan.order[seat], found.text))
                     if listener is not None:
@@ -170,41 +180,20 @@ def _trajectory(record: EpisodeRecord, seat: int, steps: Sequence[Step]) -> Traj
     return Trajectory(record.episode, seat, steps, total, success, record.termination, at_fault)
 
 
-def forfeit_rest(
-    match: Match,
-    spec: GameSpec,
-    episodes: Sequence[EpisodeRecord],
-    agent: int,
-    fault: Fault,
-    reflections: Sequence[ReflectionRecord] = (),
-) -> MatchResult:
-    """The result when an agent is gone after some episodes: it forfeits all that were left.
+def forfeit_rest(match: Match, spec: GameSpec, told: Told, agent: int, fault: Fault) -> MatchResult:
+    """The result when an agent is gone: it forfeits the episode in progress and all that were left.
 
-    Where no episode holds the fault itself yet, the first one forfeited does.
+    Where the last episode told does not hold the fault already, the first one forfeited does.
     """
-    kept = list(episodes)
-    named = bool(kept) and kept[-1].termination == fault.termination
+    kept, turns = list(told.episodes), told.turns
+    held = bool(kept) and kept[-1].termination is fault.termination
     for number in range(len(kept) + 1, match.rules.episodes + 1):
         plan = plan_episode(match, number)
-        why = Fault(Termination.FORFEITED, fault.why) if named else fault
-        kept.append(forfeit(spec, plan, [], [], plan.order.index(agent), why, []))
-        named = True
-    return result(match, kept, reflections)
-
-
-def episode_lost(
-    match: Match,
-    spec: GameSpec,
-    episodes: Sequence[EpisodeRecord],
-    turns: tuple[list[int], list[str]],
-    agent: int,
-    fault: Fault,
-    reflections: Sequence[ReflectionRecord],
-) -> MatchResult:
-    """The result when an agent's process died in the episode after `episodes`, of which `turns` were played."""
-    plan = plan_episode(match, len(episodes) + 1)
-    record = forfeit(spec, plan, *turns, plan.order.index(agent), fault, [])
-    return forfeit_rest(match, spec, [*episodes, record], agent, fault, reflections)
+        why = Fault(Termination.FORFEITED, fault.why) if held else fault
+        played = Played([seat for seat, _ in turns], [action for _, action in turns], [])
+        kept.append(forfeit(spec, plan, played, plan.order.index(agent), why))
+        held, turns = True, []
+    return result(match, kept, told.reflections)
 
 
 def result(
@@ -220,21 +209,14 @@ def result(
     for record in episodes:
         for seat, agent in enumerate(record.order):
             totals[agent] += record.returns[seat]
-        for seat in _faulty_seats(record):
-            faults[record.order[seat]] += 1
+        for note in record.notes:
+            if note.fault is not None:
+                faults[record.order[note.seat]] += 1
     means = tuple([total / len(episodes) for total in totals])
     last = episodes[-1]
     final = tuple([last.returns[last.order.index(agent)] for agent in range(count)])
     ranked = places(final if match.rules.score_by == "last" else means)
     return MatchResult(match, episodes, means, ranked, tuple(faults), reflections)
-
-
-def _faulty_seats(record: EpisodeRecord) -> list[int]:
-    """One entry for each faulty decision: those noted, and an end that no note tells (a death, a lost constructor)."""
-    seats = [note.seat for note in record.notes if note.fault is not None]
-    if record.offender is not None and record.offender not in seats and record.termination != Termination.FORFEITED:
-        seats.append(record.offender)
-    return seats
 
 
 def places(values: Sequence[float]) -> tuple[int, ...]:

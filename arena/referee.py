@@ -11,12 +11,11 @@ from typing import NamedTuple, Protocol, TypeVar
 from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
 from agents.registry import Recipe
 from arena.rules import MatchRules
+from games.errors import in_words
 from games.game import Action, Observation, Termination
 
 MAX_RAW = 100_000
 """Characters of what an agent said that are kept."""
-MAX_WHY = 500
-"""Characters of an exception's message that are kept."""
 
 OUTSIDE, ACTING, STARTED, MATCH = 0.0, 0, 1, 2
 """Places in a watch: which agent of the match is acting (its place + 1, or OUTSIDE), since when, in which match."""
@@ -219,15 +218,6 @@ async def _timed(ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float) ->
     if time.monotonic() - start > limit:
         raise TimeoutError
     return found
-
-
-def in_words(error: BaseException) -> str:
-    """Kind and message of an exception in one line; its own `__str__` may fail."""
-    try:
-        words = " ".join(str(error).split())[:MAX_WHY]
-    except Exception:  # noqa: BLE001 - it is an agent's or a game's code
-        words = "its message cannot be read"
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _fault_of_extra(extra: object) -> Fault | None:

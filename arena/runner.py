@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from arena.handle import Handle, Told
-from arena.match import Match, MatchResult, episode_lost
+from arena.handle import Handle
+from arena.match import Match, MatchResult, Told, forfeit_rest
 from arena.record import Recorder, Run, merge, utc_now
 from arena.referee import Fault
 from arena.worker import Done, Job
@@ -284,10 +284,7 @@ class _Death(NamedTuple):
 
 def _lost(match: Match, agent: int, death: _Death) -> MatchResult:
     """The result of a match in which an agent took its process down."""
-    told = death.told
-    turns = ([turn.seat for turn in told.turns], [turn.action for turn in told.turns])
-    fault = Fault(death.how, death.words)
-    return episode_lost(match, games.make(match.game).spec, told.episodes, turns, agent, fault, told.reflections)
+    return forfeit_rest(match, games.make(match.game).spec, death.told, agent, Fault(death.how, death.words))
 
 
 def _words(how: Termination, code: int | None, limits: Limits) -> str:

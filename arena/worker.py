@@ -16,9 +16,10 @@ from arena.episode import EpisodeRecord
 from arena.match import Match, ReflectionRecord, VoidMatchError, play_match
 from arena.process import settle
 from arena.record import Recorder, Run, utc_now
-from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Watch, in_words
+from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Watch
 from arena.scale import Scale, SharedWatch
 from games import registry as games
+from games.errors import in_words
 from games.game import Game
 
 FLUSH_SECONDS = 0.25
