@@ -4,12 +4,12 @@ import asyncio
 import os
 import sys
 import threading
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 
 from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
-from games.game import CHANCE, Action, Event, Observation
+from games.game import CHANCE, Action, Event, GameSpec, Observation
+from games.text.printable import safe
 
 
 class Human(Agent):
@@ -17,8 +17,8 @@ class Human(Agent):
 
     Shows the rules once, then before each move what has happened, what this seat sees and the legal actions. A line
     of input is taken as an action's name; else as one without regard to case and spaces; else as the beginning of
-    one; else as the number in front of it, where no action of the position is itself a number. What fits none of
-    these, or several, is asked again. A line with `?` shows the rules and the legal actions.
+    one; else as the number in front of it: actions are numbered where none of the position is itself a number. What
+    fits none of these, or several, is asked again. A line with `?` shows the rules and the legal actions.
 
     The dialogue goes to stdout, or to stderr where stdout is not a terminal and so carries data.
     """
@@ -33,7 +33,7 @@ class Human(Agent):
         """Ask until the answer names one action. Raises ProviderError, so that the match is void, when input ends."""
         if not self._greeted:
             self._greeted = True
-            _say(f"{self.setup.game.spec.title}. {self.setup.game.spec.rules}")
+            _say(_greeting(self.setup.game.spec))
         _say("", *_told(observation), observation.text, _listed(observation.legal_actions))
         while True:
             _say(f"Your move, seat {observation.seat} (? for help): ", end="")
@@ -70,15 +70,9 @@ def matches(line: str, legal: Sequence[Action]) -> list[Action]:
         return []
     same = [action for action in legal if _bare(action) == bare]
     begun = same or [action for action in legal if _bare(action).startswith(bare)]
-    if begun or any(_bare(action).isdecimal() for action in legal):
+    if begun or not _numbered(legal):
         return begun
     return [action for place, action in enumerate(legal, start=1) if bare == str(place)]
-
-
-def printable(text: str) -> str:
-    """Text without control and format characters (categories Cc and Cf), so that a game cannot steer the terminal."""
-    kept = [char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf")]
-    return "".join(kept).expandtabs()
 
 
 def _bare(text: str) -> str:
@@ -86,7 +80,18 @@ def _bare(text: str) -> str:
 
 
 def _listed(legal: Sequence[Action]) -> str:
-    return "Legal actions: " + "  ".join(f"{place}) {action}" for place, action in enumerate(legal, start=1))
+    shown = [f"{place}) {action}" for place, action in enumerate(legal, start=1)] if _numbered(legal) else legal
+    return "Legal actions: " + "  ".join(shown)
+
+
+def _numbered(legal: Sequence[Action]) -> bool:
+    """Whether a number may stand for a legal action: not where one of them is itself a number."""
+    return not any(_bare(action).isdecimal() for action in legal)
+
+
+def _greeting(spec: GameSpec) -> str:
+    """The rules, after the title where they do not begin with it."""
+    return spec.rules if spec.rules.casefold().startswith(spec.title.casefold()) else f"{spec.title}. {spec.rules}"
 
 
 def _told(observation: Observation) -> list[str]:
@@ -99,7 +104,7 @@ def _sentence(event: Event) -> str:
 
 def _say(*lines: str, end: str = "\n") -> None:
     stream = sys.stdout if sys.stdout.isatty() else sys.stderr
-    print(printable("\n".join(lines)), end=end, file=stream, flush=True)
+    print(safe("\n".join(lines)), end=end, file=stream, flush=True)
 
 
 async def _next_line() -> str:
@@ -122,7 +127,7 @@ async def _next_line() -> str:
     threading.Thread(target=read, daemon=True).start()
     line = await answer
     if not line:
-        raise ProviderError("the input ended before the game did")
+        raise ProviderError("the input ended before the match did")
     return line.rstrip("\r\n")
 
 

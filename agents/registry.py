@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from agents.agent import Agent, Setup
+from agents.foreign import foreign_code
+from agents.offers import offers, refusal
+from agents.parameters import checked, flaw, parameters, written
+from games.errors import RunError
 from games.game import Game
 from games.seeding import digest
-from games.spec import Spec, SpecError, Value, near, parse, render, split_name
+from games.spec import Spec, SpecError, Value, near, parse, split_name
 
 TABLE: dict[str, str] = {
     "always": "agents.constant:Always",
@@ -48,17 +49,26 @@ class Recipe:
 
     @cached_property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits of what the agent is, its name left out."""
-        followed = [recipe(spec).fingerprint for spec in self.agent.follows(**self.params)]
-        return digest(8, self.spec, self.agent.version, *followed).hex()
+        """16 hexadecimal digits of what the agent is, its name left out. Raises SpecError if the class gives none."""
+        where = f"agent {self.name}: version and follows of class {self.agent.__qualname__}"
+        with foreign_code(f"{where} give no fingerprint", SpecError):
+            followed = [recipe(spec).fingerprint for spec in self.agent.follows(**self.params)]
+            return digest(8, self.spec, self.agent.version, *followed).hex()
 
     def misfit(self, game: Game) -> str | None:
-        """Why it cannot play this game, or None."""
-        return self.agent.misfit(game, **self.params)
+        """Why it cannot play this game, or None. Raises SpecError if the class cannot say."""
+        where = f"agent {self.name}: misfit of class {self.agent.__qualname__}"
+        with foreign_code(f"{where} failed for {game.spec.name}", SpecError):
+            why: object = self.agent.misfit(game, **self.params)
+        if why is not None and not (isinstance(why, str) and why.strip()):
+            raise SpecError(f"{where} answers {why!r:.200} for {game.spec.name}, neither None nor a reason in words")
+        return why
 
     def prepare(self, game: Game) -> None:
-        """Do once what may take long, such as solving a table that is then cached."""
-        self.agent.prepare(game, **self.params)
+        """Do once what may take long, such as solving a table that is then cached. Raises RunError if that fails."""
+        where = f"agent {self.name}: prepare of class {self.agent.__qualname__}"
+        with foreign_code(f"{where} failed for {game.spec.name}", RunError):
+            self.agent.prepare(game, **self.params)
 
     def make(self, setup: Setup) -> Agent:
         """Make the player of one match."""
@@ -68,10 +78,7 @@ class Recipe:
 @lru_cache(maxsize=4096)
 def recipe(text: str) -> Recipe:
     """Read `SPEC` or `NAME=SPEC`. Raises SpecError for an unknown agent, parameter or value, naming the near ones."""
-    name, written = split_name(text)
-    if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_NAME):
-        raise SpecError(f"agent name {name[:MAX_NAME]!r}: a name is 1 to {MAX_NAME} characters, all of which print")
-    spec = parse(written)
+    name, spec = read(text)
     agent = agent_class(spec.name)
     declared = parameters(agent)
     params: dict[str, Any] = {
@@ -81,7 +88,7 @@ def recipe(text: str) -> Recipe:
     for key, value in spec.params.items():
         if key not in declared:
             raise SpecError(f"agent {spec.name!r} has no parameter {key!r}; {near(key, declared)}")
-        params[key] = _checked(spec.name, key, value, declared[key][0])
+        params[key] = checked(spec.name, key, value, declared[key][0])
         if params[key] != declared[key][1]:
             given[key] = params[key]
     missing = [key for key in declared if key not in params]
@@ -91,49 +98,55 @@ def recipe(text: str) -> Recipe:
     return Recipe(name or canonical, canonical, agent, params)
 
 
+def read(text: str) -> tuple[str | None, Spec]:
+    """Read `SPEC` or `NAME=SPEC` as it is written. Raises SpecError for what cannot be read."""
+    name, spec = split_name(text)
+    if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_NAME):
+        raise SpecError(f"agent name {name[:MAX_NAME]!r}: a name is 1 to {MAX_NAME} characters, all of which print")
+    if spec not in TABLE and spec in offers() and (why := refusal(spec)):  # such a name may be none that can be read
+        raise SpecError(why)
+    return name, parse(spec)
+
+
 def agent_class(name: str) -> type[Agent]:
-    """The class behind an agent's name. Raises SpecError with the near names."""
-    place = TABLE.get(name) or _installed().get(name)
-    if place is None:
-        raise SpecError(f"no agent {name!r}; {near(name, names(), listed_by='arena agents')}")
-    module, _, attribute = place.partition(":")
-    found: type[Agent] = getattr(import_module(module), attribute)
-    return found
+    """The class behind an agent's name. Raises SpecError with the near names, or with what is wrong with the class."""
+    if place := TABLE.get(name):
+        module, _, attribute = place.partition(":")
+        whose, found = f"agent {name!r} ({place})", getattr(import_module(module), attribute)
+    elif offered := offers().get(name):
+        if why := refusal(name):
+            raise SpecError(why)
+        whose, found = str(offered[0]), offered[0].load()
+    else:
+        raise SpecError(f"no agent {name!r}; {near(name, names())}")
+    if why := flaw(found):
+        raise SpecError(f"{whose}: {why}")
+    return found  # type: ignore[no-any-return]
 
 
 def names() -> list[str]:
-    """Names of every agent that can be made, sorted."""
-    return sorted({*TABLE, *_installed()})
+    """Names of every agent that can be asked for, sorted; what is behind one of another package is not looked at."""
+    return sorted({*TABLE, *[name for name in offers() if refusal(name) is None]})
 
 
-def parameters(agent: type[Agent]) -> dict[str, tuple[Any, Any]]:
-    """The parameters of an agent: name -> (annotation, default); `inspect.Parameter.empty` where it has no default."""
-    signature = inspect.signature(agent.__init__, eval_str=True)
-    return {
-        key: (parameter.annotation, parameter.default)
-        for key, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+def problems() -> list[tuple[str, str]]:
+    """Agents of other packages that cannot be used: the name of each, and in one line whose it is and what is wrong."""
+    found: list[tuple[str, str]] = []
+    for name, offered in sorted(offers().items()):
+        if name in TABLE:
+            found.extend([(name, f"{offer}: an agent of this program has that name") for offer in offered])
+            continue
+        try:
+            agent_class(name)
+        except SpecError as error:
+            found.append((name, str(error)))
+    return found
 
 
 def described(name: str) -> str:
     """An agent with its parameters and their defaults, such as `mcts(simulations=1000,uct_c=1.4)`."""
-    written = [
-        f"{key}=..." if default is inspect.Parameter.empty else f"{key}={render(default)}"
+    parts = [
+        f"{key}=..." if default is inspect.Parameter.empty else f"{key}={written(default)}"
         for key, (_, default) in parameters(agent_class(name)).items()
     ]
-    return f"{name}({','.join(written)})" if written else name
-
-
-def _checked(agent: str, key: str, value: Value, annotation: Any) -> Any:
-    try:
-        return TypeAdapter(annotation).validate_python(value, strict=True)
-    except ValidationError as error:
-        why = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise SpecError(f"parameter {key!r} of agent {agent!r} is {render(value)}: {why}") from None
-
-
-@lru_cache(maxsize=1)
-def _installed() -> dict[str, str]:
-    """Agents that other installed packages offer by the entry point `metarena.agents`."""
-    return {point.name: point.value for point in entry_points(group="metarena.agents")}
+    return f"{name}({','.join(parts)})" if parts else name

@@ -6,14 +6,16 @@ import math
 import random
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from agents.agent import Agent, Decision, Reflection, Setup, Step, Trajectory
 from agents.clib_random import process_stream_watched
-from agents.registry import Recipe, parameters, recipe
+from agents.foreign import foreign_code
+from agents.parameters import parameters
+from agents.registry import Recipe, recipe
 from agents.uniform import Uniform
 from games.game import Game, Observation, State, Termination
 from games.registry import make
@@ -36,10 +38,10 @@ class AgentCheckError(AssertionError):
 def check_agent(agent: str, game: str, *, matches: int = 3, seed: int = 0) -> None:
     """Check that an agent keeps the promises of `Agent` in a game that it fits.
 
-    Raises AgentCheckError for the first promise broken; an exception of the agent's own passes through.
+    Raises AgentCheckError for the first promise broken; an exception of the agent's own breaks one, and is its cause.
 
     - Its canonical spec reads back as the same agent, and the docstring of its class names each parameter.
-    - `misfit` answers None or one line for any game.
+    - `misfit` answers None or one line for any game; `prepare` gets the one to play ready.
     - In `matches` matches of two episodes from each seat, uniform players in the others, it plays legal actions, gives
       decisions that can be kept, and draws from no generator of the process.
     - The same match again, with a fresh agent, gives the same decisions.
@@ -56,6 +58,8 @@ def check_agent(agent: str, game: str, *, matches: int = 3, seed: int = 0) -> No
         _check_misfit(player, other)
     if why := player.misfit(played):
         _fail(player, f"cannot be checked in {played.spec.name}: {why}")
+    with _named(player, "prepare"):
+        player.prepare(played)
     if player.agent.interactive:
         return
     for seat in range(played.spec.seats):
@@ -66,7 +70,8 @@ def check_agent(agent: str, game: str, *, matches: int = 3, seed: int = 0) -> No
 
 
 def _check_recipe(player: Recipe) -> None:
-    again = recipe(player.spec)
+    with _named(player, "reading its canonical spec"):
+        again = recipe(player.spec)
     if (again.spec, again.fingerprint) != (player.spec, player.fingerprint) or again.params != player.params:
         _fail(player, f"its canonical spec reads back as {again.spec} with {dict(again.params)}")
 
@@ -81,8 +86,9 @@ def _check_documented(player: Recipe) -> None:
 
 
 def _check_misfit(player: Recipe, game: Game) -> None:
-    why: object = player.misfit(game)
-    if why is not None and not (isinstance(why, str) and why.strip() and "\n" not in why):
+    with _named(player, "misfit"):
+        why = player.misfit(game)
+    if why is not None and "\n" in why:
         _fail(player, f"misfit answers {why!r} for {game.spec.name}, neither None nor one line")
 
 
@@ -99,7 +105,7 @@ class _Match(NamedTuple):
         return asyncio.run(self._play())
 
     def make(self) -> Agent:
-        return self.player.make(Setup(self.game, self.seat, derive(self.seed, self.seat), 2))
+        return _made(self.player, Setup(self.game, self.seat, derive(self.seed, self.seat), 2))
 
     async def _play(self) -> list[Decision]:
         seats = range(self.game.spec.seats)
@@ -117,7 +123,8 @@ class _Match(NamedTuple):
             joint = {}
             for seat in seats:
                 observation = state.observe(seat)
-                decision = await agents[seat].act(observation)
+                with _named(self.player, "act"):
+                    decision = await agents[seat].act(observation)
                 if seat == self.seat:
                     self._check_turn(observation, decision)
                     decisions.append(decision)
@@ -130,9 +137,9 @@ class _Match(NamedTuple):
 
     async def _reflect(self, agent: Agent, steps: Sequence[Step], state: State) -> None:
         total, success = state.returns()[self.seat], state.success()[self.seat]
-        told: object = await agent.reflect(
-            Trajectory(1, self.seat, steps, total, success, Termination.FINISHED, at_fault=False)
-        )
+        trajectory = Trajectory(1, self.seat, steps, total, success, Termination.FINISHED, at_fault=False)
+        with _named(self.player, "reflect"):
+            told: object = await agent.reflect(trajectory)
         if told is not None and not isinstance(told, Reflection):
             _fail(self.player, f"reflect returns {told!r}, neither None nor a Reflection")
 
@@ -152,7 +159,7 @@ class _Match(NamedTuple):
             self._check_probabilities(observation, decision)
 
     def _check_probabilities(self, observation: Observation, decision: Decision) -> None:
-        stated = _stated(self.make(), observation)
+        stated = _stated(self.player, self.make(), observation)
         if set(stated) != set(observation.legal_actions):
             _fail(
                 self.player,
@@ -180,9 +187,10 @@ def _check_frequencies(player: Recipe, game: Game, seat: int, seed: int) -> None
     observation = _first_observation(game, seat, seed)
     if observation is None:
         return
-    made = [player.make(Setup(game, seat, derive(seed, "draw", number))) for number in range(DRAWS)]
-    stated = _stated(made[0], observation)
-    actions = [asyncio.run(_acts(agent, observation)) for agent in made]
+    made = [_made(player, Setup(game, seat, derive(seed, "draw", number))) for number in range(DRAWS)]
+    stated = _stated(player, made[0], observation)
+    with _named(player, "act"):
+        actions = [asyncio.run(_acts(agent, observation)) for agent in made]
     for action, probability in stated.items():
         share = actions.count(action) / DRAWS
         if abs(share - probability) > 5 * math.sqrt(probability * (1 - probability) / DRAWS) + 2 / DRAWS:
@@ -228,8 +236,19 @@ def _is_tabular(agent: type[Agent]) -> bool:
     return hasattr(agent, "probabilities")
 
 
-def _stated(agent: Agent, observation: Observation) -> dict[str, float]:
-    return dict(agent.probabilities(observation))  # type: ignore[attr-defined]
+def _made(player: Recipe, setup: Setup) -> Agent:
+    with _named(player, "making it"):
+        return player.make(setup)
+
+
+def _stated(player: Recipe, agent: Agent, observation: Observation) -> dict[str, float]:
+    with _named(player, "probabilities"):
+        return dict(agent.probabilities(observation))  # type: ignore[attr-defined]
+
+
+def _named(player: Recipe, what: str) -> AbstractContextManager[None]:
+    """Name the agent in whatever its own code raises."""
+    return foreign_code(f"agent {player.spec}: {what} fails", AgentCheckError, passing=())
 
 
 def _fail(player: Recipe, why: str) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from games.game import Action, Game, Information, Utility
+from games.registry import make
 from games.seeding import derive
 from games.spec import SpecError, parse
 from games.testing_play import GameCheckError, Look, Play, choose, fail, play, policy_of, replayed
@@ -28,11 +29,12 @@ _Own: TypeAlias = tuple[int, tuple[Action, ...]]
 """A seat and what it has chosen so far."""
 
 
-def check_game(game: Game, *, episodes: int = 20, seed: int = 0, decisions: int = 2_000) -> None:
-    """Check that a game keeps the promises of `Game`, `State` and `Observation`, by random play.
+def check_game(game: Game | str, *, episodes: int = 20, seed: int = 0, decisions: int = 2_000) -> None:
+    """Check that a game, or the one that a string names, keeps the promises of `Game`, `State` and `Observation`.
 
-    At most `episodes` episodes are played, about `decisions` decisions in all; longer ones are cut off. Raises
-    GameCheckError (an AssertionError) for the first promise broken; other exceptions of the game pass through.
+    It is played at random: at most `episodes` episodes, about `decisions` decisions in all; longer ones are cut off.
+    Raises GameCheckError (an AssertionError) for the first promise broken, SpecError for a string that names no game;
+    other exceptions of the game pass through.
 
     - The spec is complete, and its name can be read.
     - Every seat to act has legal actions: unique strings of one line. An illegal action, a seat left out and a move
@@ -51,6 +53,8 @@ def check_game(game: Game, *, episodes: int = 20, seed: int = 0, decisions: int 
       raises SampleError.
     - No generator of the process (`random`, `numpy.random`) is touched.
     """
+    if isinstance(game, str):
+        game = make(game)
     before = _generators()
     _check_spec(game)
     plays = _plays(game, episodes, seed, decisions)

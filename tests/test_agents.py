@@ -16,7 +16,8 @@ from agents import registry
 from agents.agent import Agent, Setup
 from agents.archetypes import PRIORITIES
 from agents.constant import Always
-from agents.registry import agent_class, parameters, recipe
+from agents.parameters import parameters
+from agents.registry import agent_class, recipe
 from agents.testing import AgentCheckError, check_agent
 from games.game import Action, Game, Observation, State
 from games.registry import make
