@@ -11,7 +11,7 @@ _RETRY = re.compile(r"retry\((\d{1,3})\)")
 class MatchRules(BaseModel):
     """How a match is played. Every field is a flag of the command line and a key of a TOML file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     episodes: int = Field(1, ge=1, description="Episodes of a match: plays of the game between the same agents.")
     deals: Literal["fresh", "same"] = Field(

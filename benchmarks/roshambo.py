@@ -11,7 +11,8 @@ from league.config import checked
 from league.ratings import standings
 from league.schedule import FORMATS, Pairing, RoundRobin
 from league.store.store import Store
-from league.tournament import plan, run
+from league.plan import plan
+from league.tournament import run
 
 GAME = "repeated_game(stage_game=matrix_rps,num_repetitions=1000)"
 WORKERS = 2

@@ -22,10 +22,12 @@ _EXPECTED = {"tuple_type": "input should be a list, as in [...]"}
 class TournamentConfig(MatchRules):
     """A tournament. The fields of MatchRules are fields here too."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    games: tuple[str, ...] = Field(min_length=1, description="Games to play, as game strings.")
-    agents: tuple[str, ...] = Field(min_length=1, description="Agents that take part, as SPEC or NAME=SPEC.")
+    games: tuple[str, ...] = Field(strict=False, min_length=1, description="Games to play, as game strings.")
+    agents: tuple[str, ...] = Field(
+        strict=False, min_length=1, description="Agents that take part, as SPEC or NAME=SPEC."
+    )
     name: str | None = Field(
         None,
         min_length=1,

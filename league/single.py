@@ -11,9 +11,9 @@ from arena.rules import MatchRules
 from games.errors import UserError
 from games.game import Game
 from games.seeding import digest
+from league.identity import rules_json, versions
 from league.store.registration import Member, Tournament
 from league.store.store import Store
-from league.tournament import rules_json, versions
 
 
 def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> tuple[Match, list[Recipe]]:
@@ -23,7 +23,8 @@ def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> 
     """
     recipes = [recipe(agent) for agent in agents]
     if len(recipes) != game.spec.seats:
-        raise UserError(f"{game.spec.name} has {game.spec.seats} seats, and {len(recipes)} agents were named")
+        seats = "1 seat" if game.spec.seats == 1 else f"{game.spec.seats} seats"
+        raise UserError(f"{game.spec.name} has {seats}; agents named: {len(recipes)}")
     for member in recipes:
         reason = member.misfit(game)
         if reason is not None:
@@ -43,9 +44,8 @@ def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> 
     return match, recipes
 
 
-def keep(store: Store, result: MatchResult, started: int) -> None:
-    """Write a finished match, begun at `started` (as `arena.record.utc_now` tells it), as a tournament of its own."""
-    match = result.match
+def register(store: Store, match: Match) -> None:
+    """Make a match known to a store as a tournament of its own. Raises UserError for a name that is another agent's."""
     row = Tournament(
         match.tournament,
         "play",
@@ -56,6 +56,10 @@ def keep(store: Store, result: MatchResult, started: int) -> None:
     )
     members = zip(match.names, match.specs, match.fingerprints, strict=True)
     store.register(row, [Member(*member) for member in members])
+
+
+def keep(store: Store, result: MatchResult, started: int) -> None:
+    """Write a finished match that is registered, begun at `started` (as `arena.record.utc_now` tells it)."""
     recorder = Recorder()
     recorder.finished(result, Run(0, None, started, (utc_now() - started) / 1e6))
     store.write(recorder.take())

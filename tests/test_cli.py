@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from games import registry
-from tests.command_line import ARENA, arena, arena_json, environment
+from tests.command_line import ARENA, arena, arena_json, environment, in_terminal
 from tui.cli import arena as group
-from tui.cli.output import print_table, safe
+from tui.cli.output import safe
+from tui.cli.tables import print_table
 
 PAIR = ("--agent", "random", "--agent", "b=random")
 
@@ -234,9 +236,55 @@ def test_standings_crosstable_and_matches_agree(played: Path) -> None:
 
 
 def test_tables_are_printed_for_people(played: Path) -> None:
-    assert "conservative" in arena("standings", folder=played).stdout
+    assert "rating" in arena("standings", folder=played).stdout
     assert "distinct/episodes" in arena("crosstable", folder=played).stdout
     assert "mean returns" in arena("matches", folder=played).stdout
+
+
+@pytest.mark.parametrize("columns", [200, 120, 80, 60, 40])
+@pytest.mark.parametrize("command", ["standings", "crosstable", "matches", "doctor"])
+def test_names_and_numbers_stay_whole_on_a_terminal_of_any_width(command: str, columns: int, tmp_path: Path) -> None:
+    names = ["random", "kuhn(style=conservative)", "kuhn(style=aggressive)"]
+    flags = [word for name in names for word in ("--agent", name)]
+    arena("tournament", "--game", "kuhn_poker", *flags, "--pairs", "2", folder=tmp_path)
+    shown = in_terminal(command, folder=tmp_path, columns=columns)
+    if command == "doctor":
+        assert re.search(r"duckdb +ok", shown)
+        return
+    assert all(name in shown for name in names)
+    if command == "standings":
+        for row in arena_json("standings", "--game", "kuhn_poker", folder=tmp_path):
+            line = next(line for line in shown.splitlines() if f" {row['agent']} " in line)
+            assert f"{row['conservative']:.2f}" in line
+            assert f"{row['wins']}-{row['draws']}-{row['losses']}" in line
+        assert ("too narrow for sigma" in shown) == (columns <= 80)
+    if command == "matches":
+        (match, *_) = arena_json("matches", "--limit", "1", folder=tmp_path)
+        assert match["match_id"][:12] in shown
+
+
+def test_no_matches_is_said_and_no_error(tmp_path: Path) -> None:
+    arena("tournament", "--game", "kuhn_poker", *PAIR, "--pairs", "1", folder=tmp_path)
+    with duckdb.connect(str(tmp_path / "arena.duckdb")) as connection:
+        for table in ("matches", "match_runs", "episodes"):
+            connection.execute(f"DELETE FROM {table}")
+    for command in ("standings", "crosstable", "matches"):
+        assert "no matches in arena.duckdb yet" in arena(command, folder=tmp_path).stderr
+        assert arena_json(command, folder=tmp_path) == []
+
+
+def test_an_agent_is_found_by_its_name_or_its_spec(tmp_path: Path) -> None:
+    arena("play", "tic_tac_toe", "random", "mcts(simulations=1000)", "--seed", "1", folder=tmp_path)
+    for name in ("mcts", "mcts(simulations=1000)", "mcts( simulations = 1000 )"):
+        assert len(arena_json("matches", "--agent", name, folder=tmp_path)) == 1
+    assert "no match of agent 'nobody'" in arena("matches", "--agent", "nobody", folder=tmp_path, code=2).stderr
+
+
+def test_a_name_that_is_taken_is_refused_before_a_match_is_played(tmp_path: Path) -> None:
+    arena("play", "kuhn_poker", "x=random", "random", folder=tmp_path)
+    done = arena("play", "kuhn_poker", "x=kuhn(style=aggressive)", "random", folder=tmp_path, code=2)
+    assert done.stdout == ""
+    assert "agent x is random in store" in done.stderr
 
 
 def test_refit_gives_the_same_standings(played: Path) -> None:

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from games.errors import UserError
 from games.seeding import derive
 from league.config import checked
+from league.plan import plan, scheduled
 from league.schedule import FORMATS, Gauntlet, RoundRobin
 from league.store.store import Store
-from league.tournament import Standing, plan, run, scheduled
+from league.tournament import Standing, run
 from tests.command_line import ARENA, arena, arena_json, environment
 
 GAMES = ("tic_tac_toe", "kuhn_poker")
@@ -91,6 +92,24 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     again = arena(*long, folder=tmp_path).stderr
     assert "nothing to play" not in again
     assert _matches(tmp_path) == 1080
+
+
+def test_ctrl_c_ends_an_agents_preparation_which_is_told_when_it_takes_long(tmp_path: Path) -> None:
+    agents = ("--agent", "random", "--agent", "cfr(iterations=100000)")
+    process = subprocess.Popen(
+        [ARENA, "tournament", "--game", "leduc_poker", *agents, "--pairs", "1"],
+        cwd=tmp_path,
+        env=environment() | {"METARENA_CACHE": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "prepares for leduc_poker" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert "Traceback" not in process.stderr.read()
 
 
 def test_a_second_run_of_a_finished_tournament_plays_nothing(uninterrupted: Path) -> None:

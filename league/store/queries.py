@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from games.errors import UserError
 from games.spec import near
+from league.store.fold_order import OUTCOMES, SLICES
 from league.store.rows import OVERALL, Counts, CrossRow, EpisodeRow, MatchRecord, MatchRow, Standing, Tally, TurnRow
 from league.store.store import Store
 
@@ -134,6 +135,11 @@ def count_matches(store: Store, tournament: str) -> int:
     return int(found.column("n")[0].as_py())
 
 
+def members(store: Store) -> list[str]:
+    """The names of all agents of the store, sorted."""
+    return [str(name) for (name,) in _tuples(store.query("SELECT DISTINCT name FROM members ORDER BY name"))]
+
+
 def games(store: Store) -> list[str]:
     """The games of which there are matches, sorted."""
     return [str(game) for (game,) in _tuples(store.query("SELECT DISTINCT game FROM matches ORDER BY game"))]
@@ -145,16 +151,14 @@ def crosstable(store: Store, game: str | None = None) -> list[CrossRow]:
 
 
 def outcomes(store: Store) -> Iterator[pa.RecordBatch]:
-    """The results of all matches in the order in which ratings are folded, in batches.
+    """The results of all matches in the order in which ratings are folded, in batches, all of one moment.
 
     Columns: game (string), agents (list<string>) and places (list<int32>) in parallel. The order is by tournament (as
     they came), round, pair, agents as a set, agents by seat, game, replica and id, so it does not depend on who
-    finished first. Memory does not grow with the number of matches, and the file is let go before the first batch.
+    finished first. They are sorted in slices, so memory does not grow with the number of matches, only with those of
+    one pair index where they are more than SLICE. The file is let go before the first batch.
     """
-    return store.stream(
-        "SELECT m.game, m.agents, m.places FROM matches m LEFT JOIN tournaments t USING (tournament) ORDER BY "
-        "t.ordinal NULLS LAST, m.round, m.pair, list_sort(m.agents), m.agents, m.game, m.replica, m.match_id"
-    )
+    return store.stream(OUTCOMES, SLICES)
 
 
 def tallies(store: Store) -> list[Tally]:
@@ -209,7 +213,7 @@ def _near_ids(store: Store, match_id: str) -> str:
     """The ids that look most like one that is not there, among those that begin with the same character."""
     some = store.query("SELECT match_id FROM matches WHERE match_id[1] = ? ORDER BY 1 LIMIT 1000", [match_id[:1]])
     ids = some.column("match_id").to_pylist()
-    return near(match_id, ids) if ids else "`arena matches` lists them"
+    return near(match_id, ids, listed_by="arena matches") if ids else "`arena matches` lists them"
 
 
 def _columns(row: type[Row]) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from tui.cli.options import json_option, store_option
-from tui.cli.output import print_json, print_table
+from tui.cli.output import print_json
+from tui.cli.tables import print_table
 
 _OURS = ("games", "agents", "arena", "league", "tui")
 _NEEDED = ("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic", "click", "rich", "numpy", "psutil")
@@ -25,11 +26,11 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 @click.pass_context
 def doctor(context: click.Context, store: str, as_json: bool) -> None:
     """Check the installation and the store; exits 1 where something is wrong."""
-    findings = [*_installation(), *_foreign(), *_extras(), *_store(store)]
+    findings = [*_installation(), *_foreign(), *_offered(), *_extras(), *_store(store)]
     if as_json:
         print_json([dict(zip(("part", "state", "what"), finding, strict=True)) for finding in findings])
     else:
-        print_table("", ["part", "state", "what"], findings)
+        print_table("", ["part", "state", "what"], findings, wraps="what")
     if any(state == ERROR for _, state, _ in findings):
         context.exit(1)
 
@@ -58,6 +59,13 @@ def _foreign() -> list[tuple[str, str, str]]:
             found = places[0] if places else spec and spec.origin
             findings.append((name, WARNING, f"the package `{name}` found first is another's: {found}"))
     return findings
+
+
+def _offered() -> list[tuple[str, str, str]]:
+    """Agents of other packages that cannot be used."""
+    from agents.registry import problems
+
+    return [(f"agent {name}", WARNING, problem) for name, problem in problems()]
 
 
 def _extras() -> list[tuple[str, str, str]]:

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.options import json_option, store_option
-from tui.cli.output import print_json, print_table, safe
-from tui.cli.ratings import game_name, game_option, open_store
+from tui.cli.output import narrate, print_json, safe
+from tui.cli.ratings import agent_name, game_name, game_option, open_store
+from tui.cli.tables import print_table
 
 if TYPE_CHECKING:
     from league.store.rows import EpisodeRow, MatchRecord, MatchRow, TurnRow
+
+
+SHOWN_ID = 12
+"""Characters of a match id in a table; `replay` takes any beginning that only one match has."""
 
 
 @click.command()
@@ -24,17 +29,23 @@ def matches(game: str | None, agent: str | None, limit: int, store: str, as_json
     from league.store import queries
 
     kept = open_store(store)
-    found = queries.matches(kept, game_name(kept, game) if game else None, agent, limit)
+    found = queries.matches(
+        kept, game_name(kept, game) if game else None, agent_name(kept, agent) if agent else None, limit
+    )
     if as_json:
         by_match: dict[str, list[EpisodeRow]] = defaultdict(list)
         for episode in queries.episodes(kept, [row.match_id for row in found]):
             by_match[episode.match_id].append(episode)
         print_json([match_json(row, by_match[row.match_id]) for row in found])
         return
+    if not found:
+        narrate(f"no matches in {store} yet")
     rows = [
-        [row.match_id, row.game, " - ".join(row.agents), _scores(row), row.episodes, sum(row.faults)] for row in found
+        [row.match_id[:SHOWN_ID], row.game, " - ".join(row.agents), _scores(row), row.episodes, sum(row.faults)]
+        for row in found
     ]
-    print_table("", ["match", "game", "agents by seat", "mean returns", "episodes", "faults"], rows)
+    columns = ["match", "game", "agents by seat", "mean returns", "episodes", "faults"]
+    print_table("", columns, rows, spare=("faults", "episodes", "game", "mean returns"))
 
 
 @click.command()

@@ -36,14 +36,14 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     from arena.record import utc_now
     from games import registry
     from league.config import rules_of
-    from league.single import keep, prepare
+    from league.single import keep, prepare, register
     from league.store.store import Store
 
     rules = rules_of(given(flags))
     loaded = registry.make(game)
     match, recipes = prepare(loaded, agents, secrets.randbelow(2**63) if seed is None else seed, rules)
     kept = Store(store, notify=narrate)
-    kept.ensure()
+    register(kept, match)
     shown = None
     if not as_json:
         narrate(f"{loaded.spec.title}: {' against '.join(match.names)}, seed {match.seed}")
@@ -57,7 +57,7 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     if as_json:
         print_json(result_json(result))
     else:
-        _conclude(result)
+        _conclude(result, shown.told if shown else 0)
 
 
 class _Shown:
@@ -67,7 +67,8 @@ class _Shown:
         self._match = match
         self._game = game
         self._boards = boards
-        self._episode = 0
+        self.told = 0
+        """Episodes that were shown."""
         self._begin()
 
     def turn(self, seat: int, action: str) -> None:
@@ -81,11 +82,8 @@ class _Shown:
     def episode(self, record: "EpisodeRecord") -> None:
         if not self._boards:
             print(safe(self._follower.state.board()))
-        for note in record.notes:
-            if note.fault is not None:
-                print(safe(f"{self._name(note.seat)}: {note.fault.value}: {note.raw}"))
-        returns = ", ".join(f"{self._name(seat)} {value:+g}" for seat, value in enumerate(record.returns))
-        print(safe(f"episode {record.episode}: {record.termination.value}: {returns}"), end="\n\n")
+        self.told += 1
+        print_ending(self._match, record)
         if record.episode < self._match.rules.episodes:
             self._begin()
 
@@ -97,8 +95,7 @@ class _Shown:
         from arena.match import plan_episode
         from arena.replay import Follower
 
-        self._episode += 1
-        self._plan = plan_episode(self._match, self._episode)
+        self._plan = plan_episode(self._match, self.told + 1)
         self._follower = Follower(self._game, self._plan.seed)
         if self._boards:
             print(safe(self._follower.state.board()), end="\n\n")
@@ -107,7 +104,20 @@ class _Shown:
         return self._match.names[self._plan.order[seat]]
 
 
-def _conclude(result: "MatchResult") -> None:
+def print_ending(match: "Match", record: "EpisodeRecord") -> None:
+    """Print what was at fault in an episode, how it ended, and the returns."""
+    names = [match.names[agent] for agent in record.order]
+    for note in record.notes:
+        if note.fault is not None:
+            print(safe(f"{names[note.seat]}: {note.fault.value}: {note.raw}"))
+    returns = ", ".join(f"{name} {value:+g}" for name, value in zip(names, record.returns, strict=True))
+    print(safe(f"episode {record.episode}: {record.termination.value}: {returns}"), end="\n\n")
+
+
+def _conclude(result: "MatchResult", told: int) -> None:
+    """Print the episodes that nobody played, and who won."""
+    for record in result.episodes[told:]:
+        print_ending(result.match, record)
     names = result.match.names
     winners = [name for name, place in zip(names, result.places, strict=True) if place == 0]
     means = ", ".join(f"{name} {mean:+g}" for name, mean in zip(names, result.mean_returns, strict=True))

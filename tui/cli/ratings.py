@@ -1,23 +1,24 @@
 """`arena standings`, `arena crosstable`, `arena refit`: who is better."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tui.cli.options import json_option, store_option
-from tui.cli.output import narrate, print_json, print_table
+from tui.cli.output import narrate, print_json
+from tui.cli.tables import fits, print_table
 
 if TYPE_CHECKING:
+    from league.store.rows import CrossRow, Standing
     from league.store.store import Store
 
 game_option = click.option("--game", metavar="GAME", help="Only this game.")
 
-_COLUMNS = (
-    *("rank", "agent", "conservative", "mu", "sigma"),
-    *("matches", "wins", "draws", "losses", "score", "faults", "void"),
-)
+_COLUMNS = ("rank", "agent", "rating", "mu", "sigma", "matches", "w-d-l", "score", "faults", "void")
+_SPARE = ("sigma", "mu", "void", "matches", "score")
 
 
 @click.command()
@@ -27,7 +28,8 @@ _COLUMNS = (
 def standings(game: str | None, store: str, as_json: bool) -> None:
     """Rank the agents by TrueSkill, in each game and overall, by mu - 3 sigma."""
     kept = open_store(store)
-    show_standings(kept, [game_name(kept, game)] if game else None, as_json)
+    pools = None if game is None else [game if game == "overall" else game_name(kept, game)]
+    show_standings(kept, pools, as_json)
 
 
 @click.command()
@@ -43,11 +45,10 @@ def crosstable(game: str | None, store: str, as_json: bool) -> None:
     if as_json:
         print_json([row._asdict() for row in rows])
         return
+    if not rows:
+        narrate(f"no matches in {store} yet")
     for name, met in groupby(rows, key=lambda row: row.game):
-        cells = {(row.agent, row.opponent): row for row in met}
-        agents = list(dict.fromkeys([agent for agent, _ in cells]))
-        table = [[agent, *[_cell(cells.get((agent, other))) for other in agents]] for agent in agents]
-        print_table(f"{name}: score (wins-draws-losses) distinct/episodes", ["", *agents], table)
+        _show_crosstable(name, list(met))
 
 
 @click.command()
@@ -72,9 +73,33 @@ def show_standings(store: "Store", games: Sequence[str] | None, as_json: bool) -
     if as_json:
         print_json([row._asdict() for row in rows])
         return
+    if not rows:
+        narrate(f"no matches in {store.path} yet")
     for pool, ranked in groupby(rows, key=lambda row: row.pool):
-        table: list[list[Any]] = [[getattr(row, column) for column in _COLUMNS] for row in ranked]
-        print_table(pool, _COLUMNS, table)
+        table = [_line(row) for row in ranked]
+        print_table(f"{pool} (rating = mu - 3 sigma)", _COLUMNS, table, spare=_SPARE)
+
+
+def _line(row: "Standing") -> list[object]:
+    results = f"{row.wins}-{row.draws}-{row.losses}"
+    first = [row.rank, row.agent, row.conservative, row.mu, row.sigma]
+    return [*first, row.matches, results, row.score, row.faults, row.void]
+
+
+def _show_crosstable(game: str, rows: "Sequence[CrossRow]") -> None:
+    """As a matrix where there is room for it, else as a list."""
+    cells = {(row.agent, row.opponent): row for row in rows}
+    agents = list(dict.fromkeys([row.agent for row in rows]))
+    matrix = [[agent, *[_cell(cells.get((agent, other))) for other in agents]] for agent in agents]
+    if fits(["", *agents], matrix):
+        print_table(f"{game}: score (wins-draws-losses) distinct/episodes", ["", *agents], matrix)
+        return
+    columns = ["agent", "opponent", "score", "w-d-l", "distinct/episodes"]
+    table = [
+        [row.agent, row.opponent, row.score, f"{row.wins}-{row.draws}-{row.losses}", f"{row.distinct}/{row.episodes}"]
+        for row in rows
+    ]
+    print_table(game, columns, table, spare=("distinct/episodes",))
 
 
 def open_store(path: str) -> "Store":
@@ -91,7 +116,7 @@ def game_name(store: "Store", game: str) -> str:
     from league.store import queries
 
     there = queries.games(store)
-    if game in there or game == "overall":
+    if game in there:
         return game
     from games import registry
 
@@ -104,7 +129,23 @@ def game_name(store: "Store", game: str) -> str:
     raise UserError(f"no match of {game!r} in store {store.path}; {near(game, there)}")
 
 
-def _cell(row: Any) -> str:
+def agent_name(store: "Store", agent: str) -> str:
+    """The name under which an agent's matches are kept. Raises UserError, with the near ones, where there are none."""
+    from agents.registry import recipe
+    from games.errors import UserError
+    from games.spec import SpecError, near
+    from league.store import queries
+
+    there = queries.members(store)
+    if agent not in there:
+        with suppress(SpecError):
+            agent = recipe(agent).name
+    if agent not in there:
+        raise UserError(f"no match of agent {agent!r} in store {store.path}; {near(agent, there)}")
+    return agent
+
+
+def _cell(row: "CrossRow | None") -> str:
     if row is None:
         return ""
     return f"{row.score:.2f} ({row.wins}-{row.draws}-{row.losses}) {row.distinct}/{row.episodes}"

@@ -18,7 +18,8 @@ from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate
 
 if TYPE_CHECKING:
-    from league.tournament import Outcome, Plan, Standing
+    from league.plan import Plan
+    from league.tournament import Outcome, Standing
 
 EXIT_INTERRUPTED = 130
 
@@ -37,18 +38,21 @@ def tournament(context: click.Context, /, file: Path | None, store: str, as_json
     A FILE.toml may hold any of these settings (`games = [...]`, `agents = [...]`, `pairs = 20`, ...); flags count more.
     """
     config = from_toml(file, given(flags)) if file else checked(given(flags))
+    from league.plan import plan
     from league.store.store import Store
-    from league.tournament import plan
+    from league.tournament import prepare
 
     planned = plan(config)
     _introduce(planned)
     kept = Store(store, notify=narrate)
+    prepare(planned, narrate)
     outcome = _play(planned, kept)
     _conclude(outcome, store)
     if outcome.stopped:
         context.exit(EXIT_INTERRUPTED)
     from tui.cli.ratings import show_standings
 
+    narrate(f"ratings from all matches of these games in {store}:")
     show_standings(kept, [game_plan.game.spec.name for game_plan in planned.games], as_json)
     if outcome.unfinished:
         match, reason = outcome.unfinished[0]
@@ -84,18 +88,19 @@ def _conclude(outcome: "Outcome", store: str) -> None:
 
 @contextmanager
 def _stopped_by_ctrl_c(stop: Event) -> Iterator[None]:
-    """The first Ctrl-C lets the run end in order, keeping what is finished; the second ends it at once."""
+    """The first Ctrl-C (or SIGTERM) lets the run end in order, keeping what is finished; the second ends it at once."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
 
-    before = signal.signal(signal.SIGINT, handle)
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -1,0 +1,27 @@
+"""What identifies a tournament and its rules, and what is kept with it to know how it was played."""
+
+import json
+from importlib.metadata import version
+
+from arena.rules import MatchRules
+from games.seeding import digest
+from league.config import TournamentConfig
+
+_PACKAGES = ("metarena", "open-spiel", "numpy", "duckdb", "pyarrow")
+
+
+def tournament_id(config: TournamentConfig, game: str) -> str:
+    """The tournament's name; without one, 16 hexadecimal digits of game, rules, seed and format."""
+    if config.name is not None:
+        return config.name
+    return digest(8, game, rules_json(config.rules()), config.seed, config.format).hex()
+
+
+def rules_json(rules: MatchRules) -> str:
+    """The rules that are not the defaults, so that a rule added later does not change the ids of old matches."""
+    return json.dumps(rules.model_dump(exclude_defaults=True), sort_keys=True)
+
+
+def versions() -> str:
+    """Versions of this package and of what it plays and keeps with, as JSON."""
+    return json.dumps({package: version(package) for package in _PACKAGES})
