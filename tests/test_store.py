@@ -1,14 +1,17 @@
 """The store: nothing lost, nothing twice, whoever else is at the file and whenever a process dies."""
 
 import contextlib
+import json
 import multiprocessing
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -18,8 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.record import SCHEMAS
+from arena.rules import MatchRules
 from games.errors import RunError, UserError
-from league.store import migrations, queries, spill
+from league.store import connection, fold_order, migrations, queries, spill
 from league.store import store as store_module
 from league.store.health import Level, health
 from league.store.store import Member, Store, StoreWarning
@@ -214,8 +218,10 @@ def test_registering_again_changes_nothing_and_ordinals_follow_arrival(store):
     [
         ({"seed": 5}, "seed 0 there and 5 now"),
         ({"format": "gauntlet"}, "format 'round_robin' there and 'gauntlet' now"),
-        ({"rules": '{"episodes": 3, "deals": "fresh"}'}, "episodes 1 there and 3 now"),
-        ({"rules": '{"deals": "fresh"}'}, "episodes 1 there and None now"),
+        ({"rules": '{"episodes": 3, "deals": "fresh"}'}, "setup: episodes 1 there and 3 now;"),
+        ({"rules": '{"max_turns": 9}'}, "setup: max_turns none there and 9 now;"),
+        ({"rules": '{"seats": "rotate"}'}, "setup: seats 'fixed' there and 'rotate' now;"),
+        ({"rules": '{"stop_on_win": true}'}, "setup: stop_on_win false there and true now;"),
     ],
 )
 def test_one_tournament_with_two_setups_is_refused_by_what_differs(store, change, words):
@@ -223,6 +229,21 @@ def test_one_tournament_with_two_setups_is_refused_by_what_differs(store, change
         store.register(TOURNAMENT._replace(**change), [Member("c", "always", "fc")])
     assert "deals" not in str(caught.value)
     assert store.query("SELECT name FROM members ORDER BY 1").column("name").to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("field", MatchRules.model_fields)
+def test_a_rule_that_is_left_out_is_the_default_one(store, field):
+    default = MatchRules().model_dump()[field]
+    other = {"episodes": 3, "deals": "same", "seats": "rotate", "stop_on_win": True, "score_by": "last"}
+    changed = {**other, "seconds_per_action": 1.5, "max_turns": 9, "on_fault": "retry(2)"}[field]
+    words = "none" if default is None else re.escape(repr(default).lower())
+    for name, there, here in (("one", {}, {field: changed}), ("two", {field: changed}, {})):
+        row = TOURNAMENT._replace(tournament=name, rules=json.dumps(there))
+        store.register(row, [])
+        with pytest.raises(UserError, match=f"{field}.* {words} {'there' if here else 'now'}"):
+            store.register(row._replace(rules=json.dumps(here)), [])
+    row = TOURNAMENT._replace(tournament="same", rules=json.dumps({field: default}))
+    assert store.register(row, []) == store.register(row._replace(rules="{}"), [])
 
 
 def test_one_name_for_two_agents_is_refused_and_says_how_to_name_the_second(store):
@@ -237,7 +258,7 @@ def test_one_name_for_two_agents_is_refused_and_says_how_to_name_the_second(stor
 def test_rows_spill_while_another_process_holds_the_file_and_are_merged_once(store, monkeypatch):
     monkeypatch.setattr(store, "_patience", 0.2)
     with python(HOLD, store.path) as holder:
-        with pytest.warns(StoreWarning, match=rf"held by python.* \(process {holder.pid}\).*3 finished matches wait"):
+        with pytest.warns(StoreWarning, match=rf"held by python.* \(PID {holder.pid}\).*3 finished matches wait"):
             assert store.write({**batch(range(3), turns=1)}) == 3
         with pytest.warns(StoreWarning):
             store.write({**void_run(7)})
@@ -274,12 +295,61 @@ def test_a_batch_that_no_store_takes_is_set_aside_and_the_others_are_merged(stor
     assert [path.name for path in spill.rejected(store.path)] == ["0-0-0.bad"]
 
 
-def test_reading_waits_for_a_writer_and_says_who_holds_the_file(store, monkeypatch):
-    monkeypatch.setattr(store_module, "READ_PATIENCE", 0.2)
-    with python(HOLD, store.path) as holder, pytest.raises(RunError, match=rf"\(process {holder.pid}\)"):
-        store.query("SELECT 1")
+WAITING = {
+    "query": lambda s: s.query("SELECT 1"),
+    "stream": lambda s: list(s.stream("SELECT $one", "SELECT 1 AS one")),
+    "played": lambda s: s.played(["cup-000001"]),
+    "ensure": lambda s: s.ensure(),
+    "register": lambda s: s.register(TOURNAMENT, MEMBERS),
+    "replace": lambda s: s.replace({}),
+}
+
+
+@pytest.mark.parametrize("use", WAITING.values(), ids=WAITING)
+def test_reading_and_registering_say_once_who_holds_the_file_and_go_on_when_it_is_let_go(store, monkeypatch, use):
+    monkeypatch.setattr(connection, "NAMED_AFTER", 0.1)
+    said = []
+    with python(HOLD, store.path) as holder:
+
+        def let_go(message):
+            said.append(message)
+            holder.kill()
+
+        use(Store(store.path, notify=let_go))
+    (message,) = said
+    assert re.fullmatch(rf"store {store.path} is held by python\S* \(PID {holder.pid}\); waiting", message)
+
+
+@pytest.mark.parametrize("use", WAITING.values(), ids=WAITING)
+def test_reading_and_registering_give_up_after_their_patience_and_name_the_holder(store, monkeypatch, use):
+    monkeypatch.setattr(connection, "NAMED_AFTER", 0.1)
+    monkeypatch.setattr(store_module, "READ_PATIENCE", 0.3)
+    said = []
+    words = r"has been held by python\S* \(PID {}\) for more than 0.3 s"
+    with python(HOLD, store.path) as holder, pytest.raises(RunError, match=words.format(holder.pid)):
+        use(Store(store.path, notify=said.append))
+    assert len(said) == 1
+
+
+def test_readers_do_not_wait_for_readers(store):
     with python(HOLD, store.path, "read-only"):
         assert store.query("SELECT 1 AS one").to_pylist() == [{"one": 1}]
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_file_that_stays_held_is_tried_ever_more_rarely(store, monkeypatch, write):
+    tries, connect = [], duckdb.connect
+
+    def counting(*arguments, **options):
+        tries.append(1)
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(connection, "_PROMPT", 0.0)
+    monkeypatch.setattr(duckdb, "connect", counting)
+    opening = connection.opened(store.path, write=write, patience=2.0, held=pytest.fail)
+    with python(HOLD, store.path), pytest.raises(RunError), opening:
+        pytest.fail("it is held")
+    assert len(tries) <= 14 + 2.0 / (connection._UNHURRIED / 2)  # until the pause has grown, and after that
 
 
 def test_a_connection_of_the_same_process_counts_as_someone_who_holds_the_file(store, monkeypatch):
@@ -408,9 +478,22 @@ def test_reading_a_store_that_does_not_exist_says_how_to_make_one_and_makes_none
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_in_a_folder_that_does_not_exist_names_the_folder(tmp_path):
-    with pytest.raises(UserError, match=r"there is no folder .*nowhere"):
-        Store(tmp_path / "nowhere" / "arena.duckdb").ensure()
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("nowhere", "cannot be made: there is no folder .*nowhere"),
+        ("/proc", "cannot be made in /proc: "),
+        ("file", "cannot be made in .*file: Not a directory"),
+        ("file/below", "cannot be made in .*file/below: Not a directory"),
+        ("dangling", "cannot be made.*there is no folder .*gone"),
+    ],
+)
+def test_a_store_that_cannot_be_made_where_it_is_named_says_what_is_in_the_way(tmp_path, folder, words):
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    with pytest.raises(UserError, match=words) as caught:
+        Store(tmp_path / folder / "arena.duckdb").ensure()
+    assert ("there is no folder" in str(caught.value)) == (folder in ("nowhere", "dangling"))
 
 
 def test_an_empty_database_becomes_a_store(tmp_path):
@@ -560,7 +643,7 @@ def test_a_store_cannot_be_made_in_a_read_only_folder_and_it_says_so(public_fold
     read, made, registered_ = without_rights(public_folder / "arena.duckdb")
     assert "does not exist" in read
     assert made.startswith("UserError store ")
-    assert made.endswith("cannot be made: Permission denied")
+    assert made.endswith(f"cannot be made in {public_folder}: Permission denied")
     assert registered_ == made
 
 
@@ -638,6 +721,35 @@ def test_outcomes_let_go_of_the_file_before_they_are_used(league):
     first = next(blocks)
     league.write(batch([100]))
     assert first.num_rows + sum([block.num_rows for block in blocks]) == 9
+
+
+@pytest.mark.parametrize("size", [1, 3, 50, 10_000])
+@pytest.mark.parametrize(("tournaments", "rounds", "pairs"), [(1, 1, 300), (40, 1, 1), (3, 4, 6), (1, 1, 1)])
+def test_slices_of_any_size_hold_every_match_once_in_the_order_of_the_fold(tmp_path, size, tournaments, rounds, pairs):
+    fields = "tournament VARCHAR, ordinal INTEGER, round INTEGER, pair INTEGER, replica INTEGER, match_id VARCHAR"
+    rng = random.Random(size)
+    with duckdb.connect(str(tmp_path / "any.duckdb")) as rows:
+        rows.execute(f"CREATE TABLE all_rows ({fields}, game VARCHAR, agents VARCHAR[], places INTEGER[])")
+        made = [
+            (rng.randrange(tournaments), rng.randrange(rounds), rng.randrange(pairs), rng.sample("abcd", 2))
+            for _ in range(400)
+        ]
+        rows.executemany(
+            "INSERT INTO all_rows VALUES (?, ?, ?, ?, ?, ?, 'g', ?, [0, 1])",
+            [(f"t{t}", t if t % 5 != 3 else None, r, p, n % 2, f"m{n}", a) for n, (t, r, p, a) in enumerate(made)],
+        )
+        rows.execute("CREATE VIEW matches AS SELECT * EXCLUDE (ordinal) FROM all_rows")
+        rows.execute("CREATE VIEW tournaments AS SELECT DISTINCT tournament, ordinal FROM all_rows WHERE ordinal >= 0")
+        slices = rows.sql(fold_order.slices(size)).to_arrow_table().to_pylist()
+        outcomes = fold_order.OUTCOMES.replace("m.places", "m.places, m.match_id")
+        found = [[row[-1] for row in rows.execute(outcomes, part).fetchall()] for part in slices]
+        wanted = rows.execute(
+            "SELECT match_id FROM all_rows ORDER BY ordinal NULLS LAST, round, pair, list_sort(agents), agents, "
+            "replica, match_id"
+        ).fetchall()
+    assert [match_id for part in found for match_id in part] == [match_id for (match_id,) in wanted]
+    crowd = max(Counter((t if t % 5 != 3 else None, r, p) for t, r, p, _ in made).values())
+    assert max(map(len, found)) <= 2 * size + 2 * crowd
 
 
 def test_tallies_count_wins_draws_losses_points_faults_and_void_attempts(league):

@@ -7,7 +7,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -17,6 +17,11 @@ from games.errors import RunError, UserError
 ONE_A_PROCESS = threading.Lock()
 """DuckDB refuses a read-only connection beside a read-write one in the same process, so there is one at a time."""
 
+NAMED_AFTER = 5.0
+"""Seconds of waiting after which one is told who holds the file."""
+
+_PROMPT = 0.5  # seconds for which trying again is quick: others in a run let go within milliseconds
+_UNHURRIED = 0.25  # seconds between tries after that: a try takes five milliseconds of the processor
 _HOLDER = re.compile(r"Conflicting lock is held in (.+?)\s*\(PID (\d+)\)")
 _BUSY = ("Could not set lock", "different configuration than existing connections")
 _DAMAGED = ("Corrupt", "Could not read enough bytes", "Failure while replaying WAL")
@@ -33,14 +38,17 @@ class BusyError(RunError):
 
 
 @contextlib.contextmanager
-def opened(path: str, *, write: bool, patience: float) -> Iterator[duckdb.DuckDBPyConnection]:
+def opened(
+    path: str, *, write: bool, patience: float, held: Callable[[str], None]
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to an existing file for the length of a `with` block, waiting up to `patience` seconds for others.
 
-    Raises BusyError when they do not let go, UserError when the file cannot be used. A log that a killed process left
-    behind is replayed by DuckDB: in memory when reading, for good when writing.
+    `held` is told once who holds the file, after NAMED_AFTER seconds of waiting. Raises BusyError when they do not let
+    go, UserError when the file cannot be used. A log that a killed process left behind is replayed by DuckDB: in
+    memory when reading, for good when writing.
     """
     with ONE_A_PROCESS:
-        connection = _connect(path, write, patience)
+        connection = _connect(path, write, patience, held)
         try:
             yield connection
         finally:
@@ -60,10 +68,10 @@ def create(path: str, schema: str) -> None:
             with duckdb.connect(str(draft), config=_config(path)) as connection:
                 connection.execute(schema)
             _link(draft, target)
-    except FileNotFoundError as error:
-        raise UserError(f"store {path} cannot be made: there is no folder {target.parent}") from error
     except (OSError, duckdb.Error) as error:
-        raise UserError(f"store {path} cannot be made: {one_line(error)}") from error
+        if isinstance(error, FileNotFoundError) and not os.path.lexists(target.parent):
+            raise UserError(f"store {path} cannot be made: there is no folder {target.parent}") from error
+        raise UserError(f"store {path} cannot be made in {target.parent}: {one_line(error)}") from error
 
 
 def one_line(error: BaseException) -> str:
@@ -107,26 +115,30 @@ def _config(path: str) -> dict[str, str | bool | int | float | list[str]]:
     }
 
 
-def _connect(path: str, write: bool, patience: float) -> duckdb.DuckDBPyConnection:
+def _connect(path: str, write: bool, patience: float, held: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
     """Connect, trying again while another process is at it: at random moments, writers more often, so that readers
-    in a loop do not starve them."""
-    deadline, pause, longest = time.monotonic() + patience, 0.001, 0.01 if write else 0.05
+    in a loop do not starve them, and more and more rarely when it takes long."""
+    begun, pause, longest, named = time.monotonic(), 0.001, 0.01 if write else 0.05, False
     while True:
         try:
             return duckdb.connect(path, read_only=not write, config=_config(path))
         except duckdb.Error as error:
             if not any(phrase in str(error) for phrase in _BUSY):
                 raise _refusal(path, error) from error
-            if time.monotonic() >= deadline:
-                raise BusyError(path, _holder(str(error)), patience) from error
-        time.sleep(random.Random().uniform(0.5, 1.0) * pause)
-        pause = min(pause * 1.5, longest)
+            holder, waited = _holder(str(error)), time.monotonic() - begun
+            if waited >= patience:
+                raise BusyError(path, holder, patience) from error
+        if waited >= NAMED_AFTER and not named:
+            held(holder)
+            named = True
+        time.sleep(random.Random().uniform(0.5, 1.5) * pause)
+        pause = min(pause * 1.5, longest if waited < _PROMPT else _UNHURRIED)
 
 
 def _holder(message: str) -> str:
     found = _HOLDER.search(message)
     if found:
-        return f"{Path(found[1]).name} (process {found[2]})"
+        return f"{Path(found[1]).name} (PID {found[2]})"
     return "this process itself" if "different configuration" in message else "another process"
 
 

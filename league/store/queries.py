@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from games.errors import UserError
 from games.spec import near
-from league.store.fold_order import OUTCOMES, SLICES
+from league.store.fold_order import OUTCOMES, slices
 from league.store.rows import OVERALL, Counts, CrossRow, EpisodeRow, MatchRecord, MatchRow, Standing, Tally, TurnRow
 from league.store.store import Store
 
@@ -158,7 +158,7 @@ def outcomes(store: Store) -> Iterator[pa.RecordBatch]:
     finished first. They are sorted in slices, so memory does not grow with the number of matches, only with those of
     one pair index where they are more than SLICE. The file is let go before the first batch.
     """
-    return store.stream(OUTCOMES, SLICES)
+    return store.stream(OUTCOMES, slices())
 
 
 def tallies(store: Store) -> list[Tally]:

@@ -18,7 +18,7 @@ class Tournament(NamedTuple):
     format: str
     seed: int
     rules: str
-    """MatchRules as JSON."""
+    """MatchRules as JSON; those that are the defaults may be left out."""
     config: str
     """The whole resolved configuration as JSON."""
     versions: str
@@ -116,10 +116,10 @@ def _add_member(connection: duckdb.DuckDBPyConnection, row: Member) -> None:
 
 def _check_tournament(row: Tournament, found: tuple[int, str, int, str], path: str) -> None:
     _, kind, seed, rules = found
-    there = {"format": kind, "seed": seed, **json.loads(rules)}
-    here = {"format": row.format, "seed": row.seed, **json.loads(row.rules)}
+    there = {"format": kind, "seed": seed, **_all_rules(rules)}
+    here = {"format": row.format, "seed": row.seed, **_all_rules(row.rules)}
     differences = [
-        f"{key} {there.get(key)!r} there and {here.get(key)!r} now"
+        f"{key} {_shown(there.get(key))} there and {_shown(here.get(key))} now"
         for key in dict.fromkeys([*there, *here])
         if there.get(key) != here.get(key)
     ]
@@ -128,6 +128,18 @@ def _check_tournament(row: Tournament, found: tuple[int, str, int, str], path: s
             f"tournament {row.tournament} is in store {path} with another setup: {', '.join(differences)}; "
             "give this one another --name"
         )
+
+
+def _all_rules(rules: str) -> dict[str, object]:
+    """The rules, those that were left out because they are the defaults included."""
+    from arena.rules import MatchRules  # pydantic starts slowly, and few commands register anything
+
+    return {**{name: rule.default for name, rule in MatchRules.model_fields.items()}, **json.loads(rules)}
+
+
+def _shown(value: object) -> str:
+    """A rule's value as one writes it: strings in quotes, `none` for no limit."""
+    return repr(value) if isinstance(value, str) else str(value).lower()
 
 
 def _check_member(row: Member, known: tuple[str, str], path: str) -> None:

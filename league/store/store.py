@@ -5,6 +5,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from league.store.registration import Member, Tournament
 __all__ = ["Member", "Store", "StoreWarning", "Tournament"]
 
 READ_PATIENCE = 30.0
-"""Seconds that reading and registering wait for another process."""
+"""Seconds that reading, registering and replacing wait for another process."""
 WRITE_PATIENCE = 5.0
 """Seconds that finished rows wait for another process before they spill."""
 SPILLING_PATIENCE = 0.25
@@ -30,7 +31,7 @@ _MISTAKES = (duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError)
 
 
 class StoreWarning(UserWarning):
-    """Finished rows wait beside a store; nothing is lost."""
+    """A store is held by another process, or finished rows wait beside it; nothing is lost."""
 
 
 def _warn(message: str) -> None:
@@ -41,13 +42,15 @@ class Store:
     """Reads and writes one store. Every method opens the file, does one thing and closes it again.
 
     Methods raise UserError when the file cannot be used and RunError when it failed on the way or another process
-    does not let go of it. They may be called from several threads, which then take turns.
+    does not let go of it; who holds it is told after five seconds of waiting. They may be called from several
+    threads, which then take turns.
     """
 
     def __init__(self, path: str | os.PathLike[str], notify: Callable[[str], None] = _warn) -> None:
         """Name a file, which need not exist.
 
-        `notify` is told in one line when rows spill or a batch is set aside; by default that is a StoreWarning.
+        `notify` is told in one line when another process holds the file for long, when rows spill or a batch is set
+        aside; by default that is a StoreWarning.
         """
         self.path = os.fspath(path)
         """As it was given; messages use it."""
@@ -121,18 +124,23 @@ class Store:
         with self._reading() as connection:
             return connection.sql(sql, params=params).to_arrow_table()
 
-    def stream(self, sql: str, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
-        """The result of one SELECT in batches of up to `rows`, in memory that does not grow with it.
+    def stream(self, sql: str, parts: str, rows: int = 16_384) -> Iterator[pa.RecordBatch]:
+        """The results of one SELECT for each row of `parts`, a SELECT too, one after the other; all of one moment.
 
-        It passes through a temporary file, so that the store is held for no longer than the query takes, however
-        slowly the batches are used up.
+        The columns of `parts` are the parameters for the `$name`s of `sql`. Batches have up to `rows` rows. They pass
+        through a temporary file, so that memory holds one part at most, and the store is held for no longer than the
+        queries take, however slowly the batches are used up.
         """
         with tempfile.TemporaryFile() as file:
-            with self._reading() as connection:
-                reader = connection.sql(sql).to_arrow_reader(rows)
-                with pa.ipc.new_stream(file, reader.schema) as writer:
+            with self._reading() as connection, contextlib.ExitStack() as stack:
+                writer: pa.RecordBatchWriter | None = None
+                for part in connection.sql(parts).to_arrow_table().to_pylist():
+                    reader = connection.sql(sql, params=part).to_arrow_reader(rows)
+                    writer = writer or stack.enter_context(pa.ipc.new_stream(file, reader.schema))
                     for batch in reader:
                         writer.write_batch(batch)
+            if writer is None:
+                return
             file.seek(0)
             with pa.ipc.open_stream(file) as result:
                 yield from result
@@ -147,7 +155,7 @@ class Store:
         for outdated in (True, False):
             if not os.path.exists(self._file):
                 raise missing(self.path)
-            with self._explained(), opened(self._file, write=False, patience=READ_PATIENCE) as connection:
+            with self._explained(), self._opened(write=False, patience=READ_PATIENCE) as connection:
                 if migrations.version_of(connection, self.path) == migrations.latest():
                     yield connection
                     return
@@ -159,11 +167,17 @@ class Store:
         """A connection to a store that exists, is up to date, and has taken in what waited for it."""
         if not os.path.exists(self._file):
             create(self._file, migrations.schema_sql())
-        with self._explained(), opened(self._file, write=True, patience=patience) as connection:
+        with self._explained(), self._opened(write=True, patience=patience) as connection:
             migrations.migrate(connection, migrations.version_of(connection, self.path))
             for waiting in spill.waiting(self._file):
                 self._merge(connection, waiting)
             yield connection
+
+    def _opened(self, *, write: bool, patience: float) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        def held(holder: str) -> None:
+            self._notify(f"store {self.path} is held by {holder}; waiting")
+
+        return opened(self._file, write=write, patience=patience, held=held)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
