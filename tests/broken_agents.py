@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import AfterValidator
 
 from agents.agent import Agent, Decision, Setup, Trajectory
+from games.errors import UserError
 from games.game import Action, Game, Observation
 
 
@@ -177,3 +178,54 @@ class Skewed(First):
 
     def probabilities(self, observation: Observation) -> Mapping[Action, float]:
         return dict.fromkeys(observation.legal_actions, 1 / len(observation.legal_actions))
+
+
+class CrashingMade(First):
+    """Cannot be made."""
+
+    def __init__(self, setup: Setup) -> None:
+        raise KeyError("no\nsetup")
+
+
+class CrashingAct(First):
+    """Cannot decide."""
+
+    async def act(self, observation: Observation) -> Decision:
+        raise UserError("no move")
+
+
+class CrashingReflect(First):
+    """Cannot look back."""
+
+    async def reflect(self, trajectory: Trajectory) -> Any:
+        raise SystemExit
+
+
+class CrashingProbabilities(First):
+    """Cannot state its policy."""
+
+    def probabilities(self, observation: Observation) -> Mapping[Action, float]:
+        raise ZeroDivisionError("division by zero")
+
+
+class CrashingMisfit(First):
+    """Cannot say what it fits."""
+
+    @classmethod
+    def misfit(cls, game: Game, **params: Any) -> str | None:
+        raise ValueError("no reason")
+
+
+class CrashingPrepare(First):
+    """Cannot get ready."""
+
+    @classmethod
+    def prepare(cls, game: Game, **params: Any) -> None:
+        raise ValueError("not ready")
+
+
+class Synchronous(First):
+    """Decides without being awaited."""
+
+    def act(self, observation: Observation) -> Any:
+        return Decision(observation.legal_actions[0])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents import registry
+from agents.offers import offers
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,5 +45,5 @@ def troublemakers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _forget_agents() -> None:
-    registry._installed.cache_clear()
+    offers.cache_clear()
     registry.recipe.cache_clear()

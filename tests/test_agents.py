@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import AfterValidator
 
 from agents import registry
 from agents.agent import Agent, Setup
@@ -19,6 +21,7 @@ from agents.constant import Always
 from agents.parameters import parameters
 from agents.registry import agent_class, recipe
 from agents.testing import AgentCheckError, check_agent
+from games.errors import RunError, UserError
 from games.game import Action, Game, Observation, State
 from games.registry import make
 from games.spec import SpecError
@@ -143,6 +146,72 @@ def test_misfit_says_why(spec: str, game: str, words: str) -> None:
     assert re.search(words, recipe(spec).misfit(make(game)) or "")
 
 
+FOREIGN = {name: f"tests.faulty_offers:{name.capitalize()}" for name in ("crashing", "vague", "interrupted", "sound")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "ask", "kind", "words"),
+    [
+        (
+            "crashing",
+            "misfit",
+            SpecError,
+            "agent crashing: misfit of class Crashing failed for catch: ValueError: no idea",
+        ),
+        ("x=crashing", "misfit", SpecError, "agent x: misfit of class Crashing failed for catch: ValueError: no idea"),
+        ("crashing", "prepare", RunError, "agent crashing: prepare of class Crashing failed for catch: SystemExit: 3"),
+        (
+            "crashing",
+            "fingerprint",
+            SpecError,
+            "agent crashing: version and follows of class Crashing give no fingerprint",
+        ),
+        ("vague", "misfit", SpecError, "agent vague: misfit of class Vague answers False for catch"),
+        ("interrupted", "misfit", KeyboardInterrupt, None),
+        ("interrupted", "prepare", KeyboardInterrupt, None),
+    ],
+)
+def test_what_fails_in_the_class_of_an_agent_is_one_line_that_names_both(
+    spec: str, ask: str, kind: type[BaseException], words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, place in FOREIGN.items():
+        monkeypatch.setitem(registry.TABLE, name, place)
+    asked, game = recipe(spec), make("catch")
+    with pytest.raises(kind, match=words and re.escape(words)) as caught:
+        _ = asked.fingerprint if ask == "fingerprint" else getattr(asked, ask)(game)
+    assert "\n" not in str(caught.value)
+
+
+def test_refusals_in_words_pass_as_they_are() -> None:
+    game = make("chess")
+    with pytest.raises(UserError, match=r"^(?!agent)") as caught:
+        recipe("minimax").prepare(game)
+    assert caught.value.__class__.__name__ == "NoTreeError"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (
+            Annotated[int, AfterValidator(lambda value: {}[value])],
+            "parameter 'mood' of agent 'moody' is 1: .*KeyError: 1",
+        ),
+        (Annotated[int, AfterValidator(Path)], "annotation of parameter 'mood' of class .*Moody cannot check values"),
+        (Annotated[int, AfterValidator(range)], "is 1: .* an object of type range, which no agent string can hold"),
+    ],
+)
+def test_annotations_that_misbehave_are_one_line(annotation: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Moody(broken_agents.First):
+        def __init__(self, setup: Setup, *, mood: annotation = 0) -> None:
+            super().__init__(setup)
+
+    monkeypatch.setattr(broken_agents, "Moody", Moody, raising=False)
+    monkeypatch.setitem(registry.TABLE, "moody", "tests.broken_agents:Moody")
+    recipe.cache_clear()
+    with pytest.raises(SpecError, match=words):
+        recipe("moody(mood=1)")
+
+
 @pytest.mark.parametrize("hash_seed", ["1", "2"])
 def test_decisions_do_not_depend_on_the_process(hash_seed: str) -> None:
     code = "from tests import test_agents; print(test_agents.decisions())"
@@ -200,6 +269,13 @@ def _self_play(spec: str, name: str) -> list[Action]:
         (broken_agents.Unsummed, "sum to 1"),
         (broken_agents.Lying, "gives probability 0"),
         (broken_agents.Skewed, "with frequency 1 where it states 0.111"),
+        (broken_agents.CrashingMade, "agent broken_CrashingMade: making it fails: KeyError: 'no\\nsetup'"),
+        (broken_agents.CrashingAct, "agent broken_CrashingAct: act fails: UserError: no move"),
+        (broken_agents.CrashingReflect, "agent broken_CrashingReflect: reflect fails: SystemExit"),
+        (broken_agents.CrashingProbabilities, "broken_CrashingProbabilities: probabilities fails: ZeroDivisionError"),
+        (broken_agents.CrashingMisfit, "agent broken_CrashingMisfit: misfit fails: "),
+        (broken_agents.CrashingPrepare, "agent broken_CrashingPrepare: prepare fails: "),
+        (broken_agents.Synchronous, "agent broken_Synchronous: act fails: TypeError"),
     ],
 )
 def test_check_catches(agent: type[Agent], words: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from games.spec import SpecError
 from games.testing import GameCheckError, check_game
 from tests.tiny_games import BROKEN, Coins
 
@@ -13,6 +14,12 @@ from tests.tiny_games import BROKEN, Coins
 @pytest.mark.parametrize("seed", range(10))
 def test_an_honest_game_passes(seed: int) -> None:
     check_game(Coins(), seed=seed)
+
+
+def test_a_game_may_be_named_by_its_string() -> None:
+    check_game("tic_tac_toe", episodes=2)
+    with pytest.raises(SpecError, match="no game 'tic_tac_to'"):
+        check_game("tic_tac_to")
 
 
 @pytest.mark.parametrize("name", BROKEN)

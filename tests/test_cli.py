@@ -189,6 +189,7 @@ def test_a_person_plays_at_the_terminal(tmp_path: Path) -> None:
 def test_input_that_ends_makes_the_match_void_and_records_nothing(tmp_path: Path) -> None:
     done = arena("play", "tic_tac_toe", "human", "random", folder=tmp_path, code=1)
     assert "not recorded" in done.stderr
+    assert "human could not be served: the input ended before the match did" in done.stderr
     assert "Traceback" not in done.stderr
     assert arena_json("matches", folder=tmp_path) == []
 

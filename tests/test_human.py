@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from agents.human import matches, printable
+from agents import human
+from agents.human import matches
 
 PLAY = """
 import asyncio, sys
@@ -74,10 +75,6 @@ def test_numbers_are_not_places_where_actions_are_numbers() -> None:
     assert matches("3", ("0", "1", "3")) == ["3"]
 
 
-def test_control_characters_do_not_reach_the_terminal() -> None:
-    assert printable("a\x1b[31mb\r\n\x00c\u202ed\x9be\tf") == "a[31mb\ncde     f"
-
-
 def test_people_play_a_game_to_its_end() -> None:
     done = play("kuhn_poker", "BET\np\n")
     assert done.stdout == "['bet', 'pass']\n"
@@ -99,6 +96,27 @@ def test_wrong_input_is_asked_again_and_a_question_mark_shows_the_rules() -> Non
     assert done.stderr.count("1) pass  2) bet") == 3
 
 
+def test_actions_that_are_numbers_are_not_numbered() -> None:
+    done = play("connect_four", "3\n4\n" * 3 + "3\n")
+    assert done.stdout == str(["3", "4"] * 3 + ["3"]) + "\n"
+    assert "Legal actions: 0  1  2  3  4  5  6\n" in done.stderr
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "catch", "matrix_rps"])
+def test_the_title_is_told_once(game: str) -> None:
+    from games.registry import make
+
+    spec = make(game).spec
+    greeting = play(game, "").stderr.split("\n")[0]
+    assert greeting == spec.rules.split("\n")[0]
+    assert greeting.casefold().startswith(spec.title.casefold())
+
+
+def test_control_characters_of_a_game_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    human._say("a\x1b[31mb", "c\u202ed")
+    assert capsys.readouterr().err == "a\N{REPLACEMENT CHARACTER}[31mb\nc\N{REPLACEMENT CHARACTER}d\n"
+
+
 def test_rules_are_shown_once_to_each_person() -> None:
     from games.registry import make
 
@@ -118,7 +136,7 @@ def test_ambiguous_input_names_what_it_could_be() -> None:
 def test_end_of_input_is_one_clear_line(typed: str) -> None:
     done = play("kuhn_poker", typed)
     assert done.returncode == 1
-    assert done.stderr.rstrip().endswith("error: the input ended before the game did")
+    assert done.stderr.rstrip().endswith("error: the input ended before the match did")
     assert "Traceback" not in done.stderr
 
 

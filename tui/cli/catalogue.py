@@ -1,11 +1,21 @@
 """`arena games` and `arena agents`: what can be played, and who can play."""
 
-from typing import Any
+import inspect
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui.cli.options import json_option
-from tui.cli.output import print_json, print_table, safe
+from tui.cli.output import print_json, safe
+from tui.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from games.game import GameSpec
 
 
 @click.command()
@@ -23,7 +33,16 @@ def games(game: str | None, as_json: bool) -> None:
             print("\n".join(names))
         return
     spec = registry.make(game).spec
-    facts: dict[str, Any] = {
+    if as_json:
+        print_json({**_facts(spec), "rules": spec.rules})
+        return
+    _print_facts(_facts(spec))
+    print()
+    _print_text(spec.rules)
+
+
+def _facts(spec: "GameSpec") -> dict[str, Any]:
+    return {
         "name": spec.name,
         "title": spec.title,
         "seats": spec.seats,
@@ -35,34 +54,98 @@ def games(game: str | None, as_json: bool) -> None:
         "max_turns": spec.max_turns,
         "chance": spec.chance,
         "can_sample_state": spec.can_sample_state,
-        "rules": spec.rules,
     }
-    if as_json:
-        print_json(facts)
-        return
-    rules = facts.pop("rules")
-    print_table(spec.title, ["", ""], [[key, str(value)] for key, value in facts.items()])
-    print(safe(rules))
 
 
 @click.command()
 @click.argument("agent", required=False)
 @json_option
 def agents(agent: str | None, as_json: bool) -> None:
-    """List the agents with their parameters, or show one."""
-    from agents import registry
-    from agents.registry import agent_class, described
+    """List the agents with their parameters, or show one (such as mcts or "mcts(simulations=5)")."""
+    if agent is None:
+        _list_agents(as_json)
+    else:
+        _show_agent(agent, as_json)
 
-    names = [agent] if agent else registry.names()
-    rows = [{"agent": name, "parameters": described(name), "about": _about(agent_class(name))} for name in names]
+
+def _list_agents(as_json: bool) -> None:
+    """All agents by name; those of other packages that cannot be used stand there with the reason."""
+    from agents import registry
+
+    broken = registry.problems()
+    usable = set(registry.names()) - {name for name, _ in broken if name not in registry.TABLE}
+    rows = [_row(name) for name in sorted(usable)]
+    rows += [{"agent": name, "parameters": None, "about": None, "problem": problem} for name, problem in broken]
     if as_json:
         print_json(rows)
-    elif agent:
-        print(safe(f"{rows[0]['parameters']}\n\n{(agent_class(agent).__doc__ or '').strip()}"))
-    else:
-        print_table("", ["agent", "about"], [[row["parameters"], row["about"]] for row in rows])
+        return
+    shown = [
+        [row["agent"], "", f"cannot be used: {row['problem']}"]
+        if row["problem"]
+        else [row["agent"], row["parameters"][len(row["agent"]) + 1 : -1], row["about"]]
+        for row in rows
+    ]
+    print_table("", ["agent", "parameters", "about"], shown, spare=["parameters"], wraps="about")
+
+
+def _row(name: str) -> dict[str, Any]:
+    from agents.registry import agent_class, described
+
+    return {"agent": name, "parameters": described(name), "about": _about(agent_class(name)), "problem": None}
+
+
+def _show_agent(text: str, as_json: bool) -> None:
+    """One agent: its parameters and what it says of itself, and what a spec with parameters makes of them."""
+    from pydantic_core import to_jsonable_python
+
+    from agents.parameters import written
+    from agents.registry import agent_class, read, recipe
+
+    _, spec = read(text)
+    row, made = _row(spec.name), recipe(text) if spec.params else None
+    if as_json:
+        values = to_jsonable_python(made.params, inf_nan_mode="null", fallback=str) if made else None
+        print_json([{**row, "spec": made.spec if made else None, "values": values}])
+        return
+    print(safe(row["parameters"]), end="\n\n")
+    _print_text(_doc(agent_class(spec.name)))
+    if made:
+        print(safe(f"\n{made.spec}"))
+        _print_facts({key: written(value) for key, value in made.params.items()})
 
 
 def _about(agent: type) -> str:
     """The first sentence of what a class says of itself."""
-    return (agent.__doc__ or "").strip().split("\n")[0]
+    return re.split(r"(?<=[.!?])\s", _doc(agent), maxsplit=1)[0].partition("\n")[0]
+
+
+def _doc(agent: type) -> str:
+    """A class's docstring with each paragraph in one line; what begins with `parameter:` begins a line."""
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(agent.__doc__ or ""))
+    return "\n\n".join([re.sub(r"\s*\n(?!\w+: )\s*", " ", paragraph.strip()) for paragraph in paragraphs])
+
+
+def _print_facts(facts: Mapping[str, object]) -> None:
+    width = max(map(len, facts)) + 2
+    for key, value in facts.items():
+        print(safe(f"{key + ':':{width}}{_in_words(value)}"))
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _print_text(text: str) -> None:
+    """Print a text with its own line breaks, and more between words where the terminal is narrower than a line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in safe(text).split("\n"):
+        print("\n".join(_folded(line, width)) if width else line)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
