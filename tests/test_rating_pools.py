@@ -2,8 +2,12 @@
 
 import json
 import random
+import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -196,6 +200,35 @@ def test_memory_of_the_history_does_not_grow_with_the_matches():
         agents = rng.integers(0, 5, 20_000)
         history.add(agents, rng.random(20_000), rng.random(20_000))
         assert history.held <= 2**16 + 20_000
+
+
+REFIT = """
+import sys
+from pathlib import Path
+from league.ratings import refit
+from league.store.store import Store
+refit(Store(sys.argv[1]))
+print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])  # rusage counts the parent's, too
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+def test_memory_of_a_refit_does_not_grow_with_the_matches(tmp_path):
+    peaks = []
+    for size in (100_000, 600_000):
+        store = Store(tmp_path / f"{size}.duckdb")
+        store.register(CUP, MEMBERS)
+        with duckdb.connect(store.path) as connection:
+            connection.execute(
+                "INSERT INTO matches SELECT md5(i::VARCHAR), 'cup', 'tic_tac_toe', 0, i // 200, 0, i, "
+                "['agent ' || i % 16, 'agent ' || (i + 1 + i % 15) % 16], ['f', 'f'], [1.0, -1.0], [0, i % 2], "
+                f"[0, 0], 1 FROM range({size}) numbers(i)"
+            )
+        ran = subprocess.run([sys.executable, "-c", REFIT, store.path], check=True, capture_output=True, text=True)
+        peaks.append(int(ran.stdout))
+        assert sum(line.matches for line in standings_rows(store, "overall")) == 2 * size
+    assert peaks[1] < 1.25 * peaks[0], peaks
 
 
 def test_standings_do_not_depend_on_who_finished_first(tmp_path):

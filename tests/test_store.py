@@ -684,6 +684,14 @@ def test_every_table_and_column_is_documented():
         assert [column.name for column in columns if f"| `{column.name}` |" not in section] == [], table
 
 
+@pytest.mark.parametrize(
+    "page", ["docs/store.md", "docs/ratings.md", "docs/matches.md", "docs/decisions.md", "CHANGELOG.md"]
+)
+def test_prose_is_wrapped(page):
+    lines = (Path(__file__).parent.parent / page).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+
+
 # -------------------------------------------------------------------------------------------------------- queries
 
 
@@ -874,3 +882,13 @@ def test_health_looks_beside_the_file_and_says_what_stops_it(store, tmp_path):
     assert levels(store.path) == [Level.OK, Level.WARNING, Level.ERROR, Level.WARNING]
     Path(store.path).write_text("no database")
     assert levels(store.path)[0] is Level.ERROR
+
+
+def test_health_says_that_it_waits_and_finds_who_holds_the_file(store, monkeypatch):
+    monkeypatch.setattr(connection, "NAMED_AFTER", 0.1)
+    monkeypatch.setattr(store_module, "READ_PATIENCE", 0.3)
+    said = []
+    with python(HOLD, store.path) as holder:
+        finding, *_ = health(store.path, said.append)
+    assert (finding.level, f"(PID {holder.pid})" in finding.text) == (Level.ERROR, True)
+    assert [f"(PID {holder.pid}); waiting" in message for message in said] == [True]

@@ -1,6 +1,7 @@
 """Whether a store is sound: what `arena doctor` says of it."""
 
 import os
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -46,9 +47,12 @@ class Finding(NamedTuple):
     text: str
 
 
-def health(path: str | os.PathLike[str]) -> list[Finding]:
-    """Look at a store, which changes nothing but the layout of an old one; what would be raised is a finding."""
-    store = Store(path)
+def health(path: str | os.PathLike[str], notify: Callable[[str], None] | None = None) -> list[Finding]:
+    """Look at a store, which changes nothing but the layout of an old one; what would be raised is a finding.
+
+    `notify` is told what a Store tells while it waits or merges.
+    """
+    store = Store(path, notify) if notify else Store(path)
     return [*_inside(store), *_beside(store)]
 
 
