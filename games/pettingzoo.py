@@ -34,6 +34,7 @@ def load(spec: Spec) -> "PettingZooGame":
     limits = _limits(spec)
     known = _parameters(module)
     given = {key: _checked(place, key, value, known) for key, value in spec.params.items() if key not in _OWN}
+    _check_ranges(place, given)
     written = {key: value for key, value in given.items() if key not in known or known[key] != value}
     own = {key: value for key, value in spec.params.items() if key in _OWN}
     words = words_class(place)
@@ -124,6 +125,14 @@ def _checked(place: str, key: str, value: Value, known: Mapping[str, Any]) -> Va
     if isinstance(default, bool | int | float | str) and type(value) is not type(default):
         raise SpecError(f"parameter {key!r} of {place} takes {type(default).__name__}, not {render(value)}")
     return value
+
+
+def _check_ranges(place: str, given: Mapping[str, Value]) -> None:
+    """Refuse numbers with which an environment is no game or never comes back."""
+    for key, (low, high) in words_class(place).ranges.items():
+        value = given.get(key, low)
+        if isinstance(value, int) and not low <= value <= high:
+            raise SpecError(f"parameter {key!r} of {place} takes {low} to {high}, not {render(value)}")
 
 
 def _limits(spec: Spec) -> Limits:

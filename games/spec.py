@@ -98,7 +98,8 @@ def _nearest(word: str, options: list[str]) -> list[str]:
     folded = {option.casefold(): option for option in reversed(options)}
     sought = word.casefold()
     close = difflib.get_close_matches(sought, folded, n=3, cutoff=0.62)
-    parts = [option for option in map(str.casefold, options) if sought in re.split(r"[_/ ]", option)]
+    whole = re.compile(rf"(?:^|[_/]){re.escape(sought)}(?:$|[_/])")
+    parts = [option for option in map(str.casefold, options) if whole.search(option)]
     return [folded[option] for option in list(dict.fromkeys([*close, *parts]))[:3]]
 
 

@@ -201,7 +201,10 @@ class SpielState(State):
         spiel, rng = self.spiel, self._random
         assert rng is not None
         while spiel.current_player() == _CHANCE:
-            outcomes, weights = zip(*spiel.chance_outcomes(), strict=True)
+            drawn = spiel.chance_outcomes()
+            if not drawn:
+                raise ValueError("chance has nothing to draw from")
+            outcomes, weights = zip(*drawn, strict=True)
             outcome = rng.choices(outcomes, weights)[0]
             if self.game.perfect:
                 self._log.append((CHANCE, self.game.words.chance(spiel, outcome)))

@@ -65,10 +65,10 @@ PAYS_ON_THE_WAY = frozenset({"repeated_leduc_poker"})
 """Games that declare rewards at the end only, and yet have returns before it."""
 
 ABORTS = frozenset({
-    "blotto", "connect_four", "dark_chess", "efg_game", "go_fish", "hanabi", "havannah", "kriegspiel", "negotiation",
-    "nfg_game", "normal_form_extensive_game", "rbc", "universal_poker", "y",
+    "blotto", "connect_four", "dark_chess", "efg_game", "go_fish", "gomoku", "hanabi", "havannah", "kriegspiel",
+    "negotiation", "nfg_game", "normal_form_extensive_game", "rbc", "start_at", "universal_poker", "y", "yacht",
 })  # fmt: skip
-"""Games in which some wrong parameter ends the process or never comes back."""
+"""Games in which some wrong parameter of ordinary size ends the process, never comes back or takes all memory."""
 
 DEFAULTS: dict[str, dict[str, object]] = {"twixt": {"ansi_color_output": False}}
 """Defaults that differ from OpenSpiel's: text here is plain."""

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyspiel
@@ -15,63 +17,93 @@ from games.spec import Spec, SpecError
 from games.spiel import SpielGame
 from games.spiel_facts import ABORTS
 from games.spiel_recipe import Recipe, kinds, parameters, read
+from games.spiel_trial import fault
 
 _Kind = pyspiel.GameType
-_REFUSALS = (RuntimeError, TypeError, ValueError, LookupError, MemoryError)
+_REFUSALS = (RuntimeError, TypeError, ValueError, ArithmeticError, LookupError, MemoryError)
 _MISSING = re.compile(r"Missing parameter (\w+)")
-TRIAL_SECONDS = 20
-"""How long a child process may take to begin a game whose wrong parameters could hang or end this one."""
-_TRIAL = """
-import contextlib, json, resource, sys, pyspiel
-with contextlib.suppress(ValueError, OSError):  # some systems know no such limit
-    resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
-state = pyspiel.load_game(*json.loads(sys.argv[1])).new_initial_state()
-for _ in range(60):
-    if state.is_terminal():
-        break
-    if state.is_simultaneous_node():
-        legal = [state.legal_actions(seat) or [0] for seat in range(state.num_players())]
-        state.apply_actions([actions[0] for actions in legal])
-    else:
-        state.apply_action(state.legal_actions()[0])
-str(state)
+_SOURCE = re.compile(r"(?:OpenSpiel exception: |Spiel Fatal Error: )?\S*/open_spiel/\S+?:\d+:?\s+")
+"""Where OpenSpiel's message comes from in its own source, which helps no player."""
+ORDINARY = 20
+"""Numbers from 0 to this are tried in this process, unless the game is known to end it."""
+TRIAL_SECONDS = 4
+"""Processor time that a child process may take to begin a game whose wrong parameters could hang or end this one."""
+PATIENCE = 5
+"""How many times as long it may take by the clock, since other processes want the processor too."""
+MEMORY = 2**32
+"""Bytes of address space that the child process may take."""
+_REFUSED = 3
+_CHILD = """
+import json, sys
+task, sys.path[:] = json.loads(sys.argv[1])
+from games.spiel_load import try_here
+try_here(*task)
 """
 
 
 def load(spec: Spec) -> SpielGame:
-    """Load an OpenSpiel game by its short name and parameters. Raises SpecError for what it does not know."""
+    """Load an OpenSpiel game by its short name and parameters, and play its beginning where parameters are given.
+
+    Raises SpecError for what OpenSpiel does not know, refuses or cannot play.
+    """
     recipe = read(spec)
-    if recipe.canonical != recipe.name and not ABORTS.isdisjoint(recipe.names()):
+    if not recipe.is_plain() and (not ABORTS.isdisjoint(recipe.names()) or _out_of_the_ordinary(recipe)):
         _try_elsewhere(recipe)
-    game = _loaded(recipe)
-    why = _unplayable(recipe, game)
-    if why is not None:
-        raise SpecError(f"game {recipe.canonical!r} cannot be played here: {why}")
-    return SpielGame(recipe, game)
+    with _native_stderr_closed():
+        return _load_here(recipe)
 
 
-def _loaded(recipe: Recipe) -> Any:
+def try_here(recipe: list[Any], seconds: int, memory: int) -> None:
+    """Load a game within limits of time and memory. For a process of its own: a refusal is printed and ends it."""
+    with suppress(ValueError, OSError):  # some systems know no such limits
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    try:
+        _load_here(Recipe(*recipe))
+    except SpecError as error:
+        print(error)
+        sys.exit(_REFUSED)
+
+
+def _load_here(recipe: Recipe) -> SpielGame:
+    """Load a game in this process, come what may."""
     if "filename" in parameters(recipe.name) and "filename" not in recipe.params:
         raise SpecError(f"game {recipe.name!r} needs the parameter 'filename'")
     try:
-        with _native_stderr_closed():
-            return recipe.load()
+        spiel = recipe.load()
+        why = _unplayable(recipe, spiel)
+        if why is None:
+            game = SpielGame(recipe, spiel)
+            why = None if recipe.is_plain() else fault(game)
     except _REFUSALS as error:
         missing = _MISSING.search(str(error))
         if missing:
             raise SpecError(f"game {recipe.canonical!r} needs the parameter {missing[1]!r}") from error
-        raise SpecError(f"OpenSpiel refuses {recipe.canonical!r}: {_one_line(str(error))}") from error
+        raise SpecError(f"OpenSpiel refuses {recipe.canonical!r}: {_told(error)}") from error
+    if why is not None:
+        raise SpecError(f"game {recipe.canonical!r} cannot be played here: {why}")
+    return game
+
+
+def _out_of_the_ordinary(recipe: Recipe) -> bool:
+    """Whether a number among the parameters is so small or large that the game may take all time or memory."""
+    return any([type(value) is int and not 0 <= value <= ORDINARY for value in recipe.values()])
 
 
 def _try_elsewhere(recipe: Recipe) -> None:
-    """Load and begin a game in a child process first. Raises SpecError where that fails, crashes or hangs."""
-    command = [sys.executable, "-c", _TRIAL, json.dumps([recipe.name, recipe.params])]
+    """Try a game in a child process. Raises SpecError where it is refused, crashes or takes too much time or memory."""
+    task = json.dumps([[recipe, TRIAL_SECONDS, MEMORY], sys.path])
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=TRIAL_SECONDS, check=False
-        )
+            [sys.executable, "-c", _CHILD, task],
+            capture_output=True, text=True, errors="replace", timeout=PATIENCE * TRIAL_SECONDS, check=False,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise SpecError(f"OpenSpiel cannot begin {recipe.canonical!r} within {TRIAL_SECONDS} seconds") from None
+    if done.returncode == _REFUSED:
+        raise SpecError(done.stdout.strip())
+    if done.returncode == -signal.SIGXCPU:
+        raise SpecError(f"OpenSpiel cannot begin {recipe.canonical!r} within {TRIAL_SECONDS} seconds")
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()] or ["it crashes"]
         raise SpecError(f"OpenSpiel refuses {recipe.canonical!r}: {_one_line(said[-1])}")
@@ -87,15 +119,7 @@ def _unplayable(recipe: Recipe, game: Any) -> str | None:
             return "it draws chance by itself and takes no seed, so that an episode cannot be played again"
         if kind.short_name not in kinds():
             return "it wraps a game that draws chance by itself"
-    if kinds()[recipe.name].default_loadable:
-        return None
-    try:
-        with _native_stderr_closed():
-            start = game.new_initial_state()
-            start.returns()
-    except _REFUSALS as error:
-        return _one_line(str(error))
-    if recipe.name == "coop_to_1p" and start.is_simultaneous_node():
+    if recipe.name == "coop_to_1p" and game.new_initial_state().is_simultaneous_node():
         return "it wraps games in which seats move one at a time"
     return _unreachable(recipe) if recipe.name == "start_at" else None
 
@@ -111,8 +135,17 @@ def _unreachable(recipe: Recipe) -> str | None:
     return "its history leaves nothing to play" if spot.is_terminal() else None
 
 
+def _told(error: BaseException) -> str:
+    """What an error of OpenSpiel says, in one line."""
+    if isinstance(error, MemoryError):
+        return "it takes too much memory"
+    if isinstance(error, UnicodeDecodeError):
+        return "what it shows is not text"
+    return _one_line(str(error)) or type(error).__name__
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]
+    return " ".join(_SOURCE.sub("", text).split())[:300]
 
 
 @contextmanager

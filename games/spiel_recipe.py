@@ -29,6 +29,14 @@ class Recipe(NamedTuple):
         """The names of the game and of all games inside it."""
         yield from _names(self.name, self.params)
 
+    def is_plain(self) -> bool:
+        """Whether no parameter is given, not even one that OpenSpiel declares to be the default."""
+        return self.params == DEFAULTS.get(self.name, {})
+
+    def values(self) -> Iterator[Any]:
+        """The values of all parameters, those of games inside it too."""
+        yield from _values(self.params)
+
     def takes_seed(self) -> bool:
         """Whether it, or a game inside it, takes a seed for the chance it draws by itself."""
         return any(_SEED in parameters(name) for name in self.names())
@@ -81,7 +89,7 @@ def parameters(name: str) -> dict[str, Any]:
     if name in LEFT_OUT:
         raise SpecError(f"game {name!r} cannot be played here: {LEFT_OUT[name]}")
     if name not in kinds():
-        raise SpecError(f"OpenSpiel has no game {name!r}; {near(name, names())}")
+        raise SpecError(f"OpenSpiel has no game {name!r}; {near(name, names(), listed_by='arena games')}")
     return {**kinds()[name].parameter_specification, **DEFAULTS.get(name, {})}
 
 
@@ -164,6 +172,14 @@ def _names(name: str, params: Mapping[str, Any]) -> Iterator[str]:
     for value in params.values():
         if isinstance(value, dict):
             yield from _names(value["name"], value)
+
+
+def _values(params: Mapping[str, Any]) -> Iterator[Any]:
+    for value in params.values():
+        if isinstance(value, dict):
+            yield from _values(value)
+        else:
+            yield value
 
 
 def _with_seed(name: str, params: Mapping[str, Any], seed: int) -> dict[str, Any]:

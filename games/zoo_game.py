@@ -3,8 +3,10 @@
 import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
+from games.errors import RunError
 from games.game import Action, Dynamics, Event, Game, GameSpec, Information, Observation, SampleError, State
 from games.seeding import derive
 from games.spec import SpecError
@@ -23,6 +25,9 @@ _REFUSALS = (
     TypeError,
     ValueError,
 )
+
+TRIAL = 6
+"""Decisions that are tried when an environment becomes a game."""
 
 
 class Limits(NamedTuple):
@@ -57,7 +62,7 @@ class PettingZooGame(Game):
         self.facts = self.words.facts()
         self._check_spaces(probe)
         self.spec = self._spec(probe, limits or Limits())
-        self._try_reset()
+        self._try_to_play()
 
     def new_episode(self, seed: int) -> "PettingZooState":
         around = self.words.around(seed)
@@ -92,16 +97,19 @@ class PettingZooGame(Game):
             if not isinstance(space, Discrete):
                 raise SpecError(f"{self.name} has actions {space} for {agent!r}, not discrete ones")
 
-    def _try_reset(self) -> None:
-        """An environment shows some wrong parameters at its first reset only."""
+    def _try_to_play(self) -> None:
+        """An environment shows some wrong parameters at its reset or in play only."""
         try:
-            self.new_episode(0)
-        except _REFUSALS as error:
+            why = fault(self.new_episode(0))
+        except (*_REFUSALS, RunError) as error:
             raise SpecError(f"PettingZoo refuses {self.name}: {one_line(error)}") from error
+        if why is not None:
+            raise SpecError(f"game {self.name!r} cannot be played: {why}")
 
     def _spec(self, probe: Any, limits: Limits) -> GameSpec:
         facts = self.facts
         perfect = facts.information is Information.PERFECT
+        rules = self.words.rules()
         title = self.words.title or str(getattr(probe, "metadata", {}).get("name", type(probe).__name__))
         return GameSpec(
             name=self.name,
@@ -113,7 +121,7 @@ class PettingZooGame(Game):
             min_utility=facts.min_utility if limits.min_utility is None else limits.min_utility,
             max_utility=facts.max_utility if limits.max_utility is None else limits.max_utility,
             max_turns=facts.max_turns if limits.max_turns is None else limits.max_turns,
-            rules=f"{title}, {len(self.agents)} seats. {self.words.rules()}",
+            rules=rules if rules.startswith(title) else f"{title}, {len(self.agents)} seats. {rules}",
             chance=facts.chance,
             terminal_rewards=facts.terminal_rewards,
             can_sample_state=perfect and not facts.chance,
@@ -240,6 +248,25 @@ class PettingZooObservation(Observation):
         if not state.game.spec.can_sample_state:
             raise SampleError(f"no state of {state.game.spec.name} can be sampled: what a seat does not see is unknown")
         return state.copy() if len(state.log) == self._at else state.back_to(self._at)
+
+
+def fault(state: PettingZooState) -> str | None:
+    """Play the first moves of an episode at random; why it cannot be played, or None.
+
+    Raises what the environment raises.
+    """
+    if not state.seats_to_act():
+        return "there is nothing to play"
+    rng = random.Random(0)
+    while (seats := state.seats_to_act()) and len(state.log) < TRIAL:
+        observations = {seat: state.observe(seat) for seat in seats}
+        for observation in observations.values():
+            _ = observation.text, observation.key
+        state.apply({seat: rng.choice(observation.legal_actions) for seat, observation in observations.items()})
+        if not all(map(isfinite, state.returns())):
+            return "its returns are not finite"
+    state.board()
+    return None
 
 
 def one_line(error: BaseException) -> str:

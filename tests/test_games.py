@@ -15,12 +15,12 @@ from typing import Any
 import pyspiel
 import pytest
 
-from games import sampling, spiel_facts, spiel_load
+from games import sampling, spiel_facts, spiel_load, spiel_recipe
 from games.errors import UserError
 from games.game import Dynamics, GameSpec, Information, SampleError, Utility
 from games.registry import make, names
 from games.seeding import digest
-from games.spec import SpecError
+from games.spec import Spec, SpecError, parse
 from games.spiel import SpielGame, SpielState
 from games.spiel_recipe import kinds
 from games.testing import check_game
@@ -346,7 +346,7 @@ def test_a_search_fails_where_it_is_said_to(name: str) -> None:
         ("misere(game=3)", "takes a game, not 3"),
         ("misere(game=misere)", "needs the parameter 'game'"),
         ("add_noise(game=kuhn_poker)", "needs the parameter 'epsilon'"),
-        ("add_noise(game=tarok,epsilon=1,seed=1)", "cannot be played here"),
+        ("add_noise(game=tarok,epsilon=1,seed=1)", "OpenSpiel refuses"),
         ("restricted_nash_response(game=negotiation)", "draws chance by itself"),
         ("coop_to_1p(game=matrix_coordination)", "one at a time"),
         ("turn_based_simultaneous_game(game=kuhn_poker)", "OpenSpiel refuses"),
@@ -369,6 +369,23 @@ def test_a_search_fails_where_it_is_said_to(name: str) -> None:
         ("universal_poker(numRounds=3)", "OpenSpiel refuses"),
         ("misere(game=universal_poker(numHoleCards=50))", "OpenSpiel refuses"),
         ("go_fish(initial_cards=0)", "OpenSpiel refuses"),
+        ("go(board_size=0)", "unsupported board size"),
+        ("go(board_size=99)", "up to 19"),
+        ("phantom_go(board_size=0)", "OpenSpiel refuses"),
+        ("breakthrough(rows=1)", "OpenSpiel refuses"),
+        ("breakthrough(columns=99)", "is not text"),
+        ("dots_and_boxes(num_rows=0)", "OpenSpiel refuses"),
+        ("clobber(rows=0)", "OpenSpiel refuses"),
+        ("liars_dice(numdice=0)", "OpenSpiel refuses"),
+        ("misere(game=clobber(rows=0))", "OpenSpiel refuses"),
+        ("pig(diceoutcomes=0)", "chance has nothing to draw from"),
+        ("bridge(dealer=-1)", "chance has nothing to draw from"),
+        ("2048(max_tile=0)", "between 0 and nan"),
+        ("blotto(coins=-1)", "nobody can act"),
+        ("capture_the_flag(horizon=0)", "nothing to play"),
+        ("hanabi(players=0)", "OpenSpiel refuses"),
+        ("start_at(game=tic_tac_toe,history='1000000')", "OpenSpiel refuses"),
+        ("gomoku(dims=7)", "OpenSpiel"),
     ],
 )
 def test_a_wrong_game_string_gets_one_line_and_no_end_of_the_process(
@@ -380,9 +397,96 @@ def test_a_wrong_game_string_gets_one_line_and_no_end_of_the_process(
     assert capfd.readouterr().err == ""
 
 
+def numbers(name: str) -> list[str]:
+    """The strings of a game in which one whole number is of a size that may be wrong."""
+    base = parse(strings(name)[0])
+    return [
+        str(Spec(name, {**base.params, key: value}))
+        for key, default in spiel_recipe.parameters(name).items()
+        if type(default) is int
+        for value in (0, 1, -1, 99, 10**6)
+    ]
+
+
+def begins_or_is_refused(text: str) -> bool:
+    """Whether a game made anew begins, or is refused in one line that names no file of OpenSpiel's source."""
+    try:
+        game = spiel_load.load(parse(text))
+    except SpecError as error:
+        refusal = str(error)
+    else:
+        return any(game.new_episode(seed).seats_to_act() for seed in range(20))
+    return len(refusal.splitlines()) == 1 and not re.search(r"open_spiel/|OpenSpiel exception|Traceback", refusal)
+
+
+COUNTED = [name for name in SPIEL if numbers(name)]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_number_of_any_size_gives_a_game_or_one_line(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert begins_or_is_refused(random.Random(name).choice([text for text in numbers(name) if "1000000" not in text]))
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [text for name in COUNTED for text in numbers(name)])
+def test_every_number_of_any_size_gives_a_game_or_one_line(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert begins_or_is_refused(text)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("text", [text for text in VARIANTS if "universal_poker" not in text and "hanabi" not in text])
+def test_ordinary_parameters_start_no_process(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert spiel_load.load(parse(text)).spec.name == make(text).spec.name
+
+
+@pytest.mark.parametrize("text", ["hex(board_size=99)", "go_fish(players=3)"])
+def test_other_parameters_are_tried_in_a_process_of_their_own(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert spiel_load.load(parse(text)).new_episode(0).seats_to_act()
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        spiel_load.load(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("env=classic/go_v5,board_size=0", "takes 2 to 25, not 0"),
+        ("env=classic/go_v5,board_size=1000", "takes 2 to 25, not 1000"),
+        ("env=classic/rps_v2,max_cycles=0", "there is nothing to play"),
+        ("env=classic/rps_v2,num_actions=4", "PettingZoo refuses"),
+        ("env=classic/texas_holdem_v4,num_players=1", "takes 2 to 23, not 1"),
+        ("env=classic/texas_holdem_no_limit_v6,num_players=99", "takes 2 to 23, not 99"),
+        ("env=classic/hanabi_v5,colors=0", "PettingZoo refuses"),
+    ],
+)
+def test_a_wrong_argument_of_an_environment_gets_one_line(arguments: str, why: str) -> None:
+    pytest.importorskip("pettingzoo")
+    with pytest.raises(SpecError, match=why) as caught:
+        make(f"pettingzoo({arguments})")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [2, 23])
+@pytest.mark.parametrize("name", ["texas_holdem_v4", "texas_holdem_no_limit_v6"])
+def test_poker_is_played_by_as_many_as_the_cards_allow(name: str, number: int) -> None:
+    pytest.importorskip("pettingzoo")
+    check_game(make(f"pettingzoo(env=classic/{name},num_players={number})"), episodes=2, decisions=100)
+
+
+@pytest.mark.parametrize("text", [*ALL, *VARIANTS, *[f"pettingzoo(env=classic/{name})" for name in CLASSIC]])
+def test_rules_begin_with_the_title_and_say_it_once(text: str) -> None:
+    if "pettingzoo" in text:
+        pytest.importorskip("pettingzoo")
+    spec = make(text).spec
+    assert spec.rules.startswith(spec.title)
+    assert not re.search(rf"[.:,]\s+{re.escape(spec.title)}\b", spec.rules)
+
+
 def test_a_game_that_never_begins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spiel_load, "TRIAL_SECONDS", 3)
-    with pytest.raises(SpecError, match="within 3 seconds"):
+    monkeypatch.setattr(spiel_load, "TRIAL_SECONDS", 1)
+    with pytest.raises(SpecError, match="within 1 seconds"):
         make("normal_form_extensive_game(game=kuhn_poker(players=3))")
 
 
@@ -438,7 +542,11 @@ def test_the_documentation_shows_every_game_around_a_game() -> None:
 
 @pytest.mark.parametrize("text", sorted(set(re.findall(r"`(\w+\([^`]*\))`", PAGE.read_text()))))
 def test_game_strings_in_the_documentation_are_good_or_said_to_be_wrong(text: str) -> None:
-    if "pettingzoo" in text or text in ("name(key=value,...)", "hanabi(colors=50)", "universal_poker(numPlayers=3)"):
+    if (
+        "pettingzoo" in text
+        or text.startswith("check_game(")
+        or text in ("name(key=value,...)", "hanabi(colors=50)", "universal_poker(numPlayers=3)")
+    ):
         return
     for name, (file, _) in FILES.items():
         text = re.sub(rf"{name}\(filename=[\w.]+\)", f"{name}(filename={file})", text)

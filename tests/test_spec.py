@@ -188,7 +188,7 @@ MANY_NAMES = [f"choice{number}" for number in range(30)]
         ("KUHN_Poker", ["kuhn_poker", "hex"], "did you mean kuhn_poker?"),
         ("kuhn_poker", ["Kuhn_Poker", "hex"], "did you mean Kuhn_Poker?"),
         ("tic_tac_to", ["chess", "tic_tac_toe"], "did you mean tic_tac_toe?"),
-        ("chess_v5", ["classic/chess_v6", "classic/go_v5"], "did you mean classic/chess_v6?"),
+        ("chess_v6", ["classic/chess_v6", "classic/go_v5"], "did you mean classic/chess_v6?"),
         ("MCTS", AGENTS, "did you mean mcts or ismcts?"),
         ("randm", AGENTS, "did you mean random?"),
         ("minmax", AGENTS, "did you mean minimax?"),
@@ -229,7 +229,7 @@ def test_what_is_meant_comes_first_among_the_near_games(word: str, best: str) ->
 
 @pytest.mark.parametrize("word", ["nosuch", "reversi", "zzz"])
 def test_a_word_like_no_game_gets_no_odd_guess(word: str) -> None:
-    with pytest.raises(SpecError, match="; `arena games` lists them$"):
+    with pytest.raises(SpecError, match=r"; `arena games` lists them$"):
         make(word)
 
 

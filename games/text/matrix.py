@@ -143,7 +143,7 @@ class Repeated(Words):
 
     def rules(self) -> str:
         return (
-            f"{self.stage.title}, repeated for {self.rounds} rounds. In each round the {self.seats} players choose one "
+            f"{self.title()}, for {self.rounds} rounds. In each round the {self.seats} players choose one "
             f"action each, at the same time and without knowing what {self.stage.others}; then all choices are shown "
             f"and the next round begins.\n{self.stage.choices()}\n{self.stage.payoffs()}\n"
             "Returns: the sum of the payoffs of all rounds."

@@ -37,6 +37,8 @@ class ZooWords:
 
     hidden: ClassVar[Mapping[str, Any]] = {}
     """Arguments that make the environment cheaper and do not change the game."""
+    ranges: ClassVar[Mapping[str, tuple[int, int]]] = {}
+    """Numbers that an argument may be, where others are no game or never come back."""
     title = ""
 
     def __init__(self, params: Mapping[str, Any], agents: tuple[str, ...]) -> None:

@@ -1,5 +1,6 @@
 """Words for PettingZoo's board games of perfect information: tic-tac-toe, connect four, chess, go."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from importlib import import_module
@@ -120,6 +121,7 @@ def _undo_passing_mark(board: np.ndarray, black: bool) -> list[str]:
 class Go(CleanWords):
     title = "Go"
     letters = "ABCDEFGHJKLMNOPQRST"
+    ranges: ClassVar[Mapping[str, tuple[int, int]]] = {"board_size": (2, 25)}
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ from games.text.zoo import CleanWords, Facts
 class RockPaperScissors(CleanWords):
     title = "Rock, paper, scissors"
     hidden: ClassVar[Mapping[str, Any]] = {"screen_height": 14}  # it makes a picture at every reset
+    ranges: ClassVar[Mapping[str, tuple[int, int]]] = {"num_actions": (3, 999)}
 
     def facts(self) -> Facts:
         rounds = int(self.params["max_cycles"])
@@ -105,6 +106,7 @@ class LimitHoldem(_Cards):
         "each step and at the end, at most four raises a round, of 2 chips in the first two rounds and 4 in the last "
         "two. The return is the chips won or lost, divided by the big blind of 2."
     )
+    ranges: ClassVar[Mapping[str, tuple[int, int]]] = {"num_players": (2, 23)}
 
     def turns(self, seats: int) -> int:
         return 4 * 5 * seats
@@ -125,6 +127,7 @@ class NoLimitHoldem(_Cards):
         "No-limit Texas hold'em for {seats}, 100 chips each, blinds of 1 and 2: two cards each, five on the table in "
         "three steps, a round of bets before each step and at the end. The return is the chips won or lost."
     )
+    ranges: ClassVar[Mapping[str, tuple[int, int]]] = {"num_players": (2, 23)}
 
     def turns(self, seats: int) -> int:
         return 104 * seats  # a raise adds at least a chip to the highest bet, and every seat answers once
