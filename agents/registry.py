@@ -95,6 +95,8 @@ def recipe(text: str) -> Recipe:
     if missing:
         raise SpecError(f"agent {spec.name!r} needs the parameter {missing[0]!r}, as in {spec.name}({missing[0]}=...)")
     canonical = str(Spec(spec.name, given))
+    if name is not None and name != canonical and (name in TABLE or name in offers()):
+        raise SpecError(f"the name {name} is that of another agent than {canonical}; choose another")
     return Recipe(name or canonical, canonical, agent, params)
 
 

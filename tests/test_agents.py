@@ -443,3 +443,10 @@ def test_heuristic_plays_games_of_other_origin_on_copies(seed: int) -> None:
     game = make("pettingzoo(env=classic/tictactoe_v3)")
     seen, wins, safe = options(game, seed, seed)
     assert decide(made("heuristic", game, seen.seat, seed), seen) in (wins or safe or set(seen.legal_actions))
+
+
+@pytest.mark.parametrize("text", ["random=heuristic", "mcts=mcts(simulations=10)"])
+def test_no_agent_goes_by_the_name_of_another(text: str) -> None:
+    with pytest.raises(SpecError, match="is that of another agent"):
+        recipe(text)
+    assert recipe("mcts=mcts(simulations=1000)").name == "mcts"
