@@ -175,7 +175,7 @@ class Store:
 
     def _opened(self, *, write: bool, patience: float) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         def held(holder: str) -> None:
-            self._notify(f"store {self.path} is held by {holder}; waiting")
+            self._notify(f"store {self._file} is held by {holder}; waiting")  # the path that errors name
 
         return opened(self._file, write=write, patience=patience, held=held)
 
