@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tui.cli.options import json_option, store_option
-from tui.cli.output import print_json
+from tui.cli.output import narrate, print_json
 from tui.cli.tables import print_table
 
 _OURS = ("games", "agents", "arena", "league", "tui")
@@ -80,4 +80,4 @@ def _extras() -> list[tuple[str, str, str]]:
 def _store(path: str) -> list[tuple[str, str, str]]:
     from league.store.health import health
 
-    return [(f"store {path}", str(finding.level.value), finding.text) for finding in health(path)]
+    return [(f"store {path}", str(finding.level.value), finding.text) for finding in health(path, narrate)]
