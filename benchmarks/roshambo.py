@@ -8,10 +8,10 @@ from benchmarks.cost import measured
 from benchmarks.table import Figure, Goal, Row
 from games.errors import RunError
 from league.config import checked
+from league.plan import plan
 from league.ratings import standings
 from league.schedule import FORMATS, Pairing, RoundRobin
 from league.store.store import Store
-from league.plan import plan
 from league.tournament import run
 
 GAME = "repeated_game(stage_game=matrix_rps,num_repetitions=1000)"
