@@ -120,7 +120,7 @@ def agent_class(name: str) -> type[Agent]:
             raise SpecError(why)
         whose, found = str(offered[0]), offered[0].load()
     else:
-        raise SpecError(f"no agent {name!r}; {near(name, names())}")
+        raise SpecError(f"no agent {name!r}; {near(name, names(), listed_by='arena agents')}")
     if why := flaw(found):
         raise SpecError(f"{whose}: {why}")
     return found  # type: ignore[no-any-return]
