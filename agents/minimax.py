@@ -36,9 +36,9 @@ class Minimax(Agent):
         """Another kind of game, or one with too many positions. Solves the game, which may take some seconds once."""
         spec = game.spec
         if spec.information is not Information.PERFECT or spec.dynamics is not Dynamics.SEQUENTIAL:
-            return f"minimax needs perfect information and moves in turn, and {spec.name} is not so"
+            return f"minimax needs perfect information and moves in turn, and {spec.name} does not have both"
         if spec.seats != 2 or spec.utility not in (Utility.ZERO_SUM, Utility.CONSTANT_SUM):
-            return f"minimax needs two seats of which one loses what the other wins, and {spec.name} is not so"
+            return f"minimax needs two seats of which one loses what the other wins, and {spec.name} does not have both"
         if not spec.terminal_rewards:
             return f"minimax needs rewards at the end only, and {spec.name} gives some before"
         try:
