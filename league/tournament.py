@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 1.0
 """How long an agent may prepare before a person is told what takes so long."""
 
 
-class Standing(NamedTuple):
+class Reached(NamedTuple):
     """How far a tournament is."""
 
     total: int
@@ -63,7 +63,7 @@ def prepare(plan: Plan, tell: Callable[[str], None]) -> None:
 
 
 def run(
-    plan: Plan, store: Store, on_progress: Callable[[Standing, Sequence[str]], None], stop: Event | None = None
+    plan: Plan, store: Store, on_progress: Callable[[Reached, Sequence[str]], None], stop: Event | None = None
 ) -> Outcome:
     """Play what is not in the store yet, writing as it goes. `on_progress` also gets lines about workers that died.
 
@@ -87,7 +87,7 @@ def run(
             if time.monotonic() - written > COMMIT_SECONDS:
                 waiting = _write(store, waiting)
                 written = time.monotonic()
-            on_progress(Standing(plan.total, source.before, finished), news.notices)
+            on_progress(Reached(plan.total, source.before, finished), news.notices)
     finally:
         _write(store, waiting)
     stopped = stop is not None and stop.is_set()

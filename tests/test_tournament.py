@@ -18,7 +18,7 @@ from league.config import checked
 from league.plan import plan, scheduled
 from league.schedule import FORMATS, Gauntlet, RoundRobin
 from league.store.store import Store
-from league.tournament import Standing, run
+from league.tournament import Reached, run
 from tests.command_line import ARENA, arena, arena_json, environment
 
 GAMES = ("tic_tac_toe", "kuhn_poker")
@@ -242,9 +242,9 @@ def test_what_cannot_be_played_is_refused_in_one_line(values: dict[str, object],
 
 def test_progress_counts_every_match_once(tmp_path: Path) -> None:
     config = checked({"games": ["kuhn_poker"], "agents": ["random", "b=random"], "pairs": 500, "workers": 1})
-    seen: list[Standing] = []
+    seen: list[Reached] = []
     outcome = run(plan(config), Store(tmp_path / "a.duckdb"), lambda standing, _: seen.append(standing))
-    assert seen[-1] == Standing(1000, 0, 1000)
+    assert seen[-1] == Reached(1000, 0, 1000)
     assert [standing.finished for standing in seen] == sorted(standing.finished for standing in seen)
     assert (outcome.finished, outcome.before, outcome.stopped, outcome.unfinished) == (1000, 0, False, [])
 

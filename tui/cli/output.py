@@ -13,5 +13,5 @@ def narrate(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout; numbers that JSON does not know become null."""
+    """Print a value as JSON on stdout; raises ValueError for a number that JSON does not know."""
     print(json.dumps(value, indent=2, allow_nan=False))

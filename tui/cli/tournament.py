@@ -19,7 +19,7 @@ from tui.cli.output import narrate
 
 if TYPE_CHECKING:
     from league.plan import Plan
-    from league.tournament import Outcome, Standing
+    from league.tournament import Outcome, Reached
 
 EXIT_INTERRUPTED = 130
 
@@ -120,10 +120,10 @@ def _bar(total: int) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task("playing", total=total, rate="")
 
-        def show(standing: "Standing", notices: Sequence[str]) -> None:
+        def show(reached: "Reached", notices: Sequence[str]) -> None:
             for line in notices:
                 narrate(line)
-            done = standing.before + standing.finished
+            done = reached.before + reached.finished
             speed = progress.tasks[0].speed
             progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
 
