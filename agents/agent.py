@@ -2,9 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from agents.generation import Generation
 from games.game import Action, Game, Observation, Termination
+
+if TYPE_CHECKING:
+    from agents.models.pool import Models
 
 
 class Decision(NamedTuple):
@@ -16,12 +21,16 @@ class Decision(NamedTuple):
     """The text the action was read from, kept as it was."""
     extra: Mapping[str, Any] | None = None
     """JSON-ready facts about the decision, such as the visits of a search; kept in the record's `turns`."""
+    generations: Sequence[Generation] = ()
+    """The answers of language models that led to it, in order; kept in the record's `generations`."""
 
 
 class Reflection(NamedTuple):
     """What an agent tells itself between episodes."""
 
     text: str
+    generations: Sequence[Generation] = ()
+    """The answers of language models that it was made from."""
 
 
 class Step(NamedTuple):
@@ -44,6 +53,10 @@ class Trajectory(NamedTuple):
     termination: Termination
     at_fault: bool
     """Whether this seat was the offender that ended the episode."""
+    final: Observation
+    """What the seat may know at the end: no legal actions, the events since its last decision, nothing hidden."""
+    drawn: bool = False
+    """Whether no seat won."""
 
 
 class Setup(NamedTuple):
@@ -56,6 +69,19 @@ class Setup(NamedTuple):
     """63-bit seed of everything that the agent draws."""
     episodes: int = 1
     """How many episodes the match has."""
+    models: "Models | None" = None
+    """The language models of the run, for agents that ask one; None outside of a run."""
+
+
+class Pace(Enum):
+    """How an agent comes to its decisions, which says where it runs in a match that waits for language models."""
+
+    AWAITS = "awaits"
+    """It awaits a model or a server and hardly computes: it runs in the event loop, beside many other matches."""
+    BRIEF = "brief"
+    """It computes for a few milliseconds at most: an agent of this program runs in the event loop, too."""
+    COMPUTES = "computes"
+    """It may compute as long as it likes: it runs in a process of its own, so that nobody else waits."""
 
 
 class ProviderError(Exception):
@@ -75,6 +101,12 @@ class Agent(ABC):
     """Whether it draws from a generator of the whole process, so that one such match at a time runs in a process."""
     interactive: ClassVar[bool] = False
     """Whether a person must be there: such an agent plays in `arena play` only."""
+    pace: ClassVar[Pace] = Pace.COMPUTES
+    """How it comes to its decisions."""
+    apart: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that do not change what it is, such as the address of a server: left out of the fingerprint."""
+    retries: int = 0
+    """How often the referee asks again after a faulty decision, before the match's own rule on faults applies."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -90,6 +122,11 @@ class Agent(ABC):
         return ()
 
     @classmethod
+    def traits(cls, **params: Any) -> Sequence[str]:
+        """What else it is made of, such as the hash of a prompt or of weights: part of its fingerprint."""
+        return ()
+
+    @classmethod
     def prepare(cls, game: Game, **params: Any) -> None:
         """Do once, before matches start, what may take long: solve a table and keep it in the cache folder."""
         return
@@ -97,6 +134,10 @@ class Agent(ABC):
     @abstractmethod
     async def act(self, observation: Observation) -> Decision:
         """Choose one of the legal actions."""
+
+    def refused(self, observation: Observation, why: str) -> None:
+        """Called when the referee refused the last decision and is about to ask for another one."""
+        return
 
     async def reflect(self, trajectory: Trajectory) -> Reflection | None:
         """Called after every episode of a match but the last."""

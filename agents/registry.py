@@ -50,10 +50,16 @@ class Recipe:
     @cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits of what the agent is, its name left out. Raises SpecError if the class gives none."""
-        where = f"agent {self.name}: version and follows of class {self.agent.__qualname__}"
+        where = f"agent {self.name}: version, follows and traits of class {self.agent.__qualname__}"
         with foreign_code(f"{where} give no fingerprint", SpecError):
             followed = [recipe(spec).fingerprint for spec in self.agent.follows(**self.params)]
-            return digest(8, self.spec, self.agent.version, *followed).hex()
+            traits = self.agent.traits(**self.params)
+            return digest(8, self._essence(), self.agent.version, *followed, *traits).hex()
+
+    def _essence(self) -> str:
+        """The canonical spec without the parameters that do not change what the agent is."""
+        spec = parse(self.spec)
+        return str(Spec(spec.name, {key: value for key, value in spec.params.items() if key not in self.agent.apart}))
 
     def misfit(self, game: Game) -> str | None:
         """Why it cannot play this game, or None. Raises SpecError if the class cannot say."""

@@ -137,7 +137,9 @@ class _Match(NamedTuple):
 
     async def _reflect(self, agent: Agent, steps: Sequence[Step], state: State) -> None:
         total, success = state.returns()[self.seat], state.success()[self.seat]
-        trajectory = Trajectory(1, self.seat, steps, total, success, Termination.FINISHED, at_fault=False)
+        trajectory = Trajectory(
+            1, self.seat, steps, total, success, Termination.FINISHED, at_fault=False, final=state.observe(self.seat)
+        )
         with _named(self.player, "reflect"):
             told: object = await agent.reflect(trajectory)
         if told is not None and not isinstance(told, Reflection):

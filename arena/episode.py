@@ -1,9 +1,10 @@
 """One play of a game: who moved, what was played, how it ended."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from agents.agent import Agent, Step
+from agents.agent import Agent, Pace, Step
 from arena.referee import Fault, Note, Referee
 from games.game import Action, Game, GameSpec, State, Termination, Utility, sole_winner
 from games.seeding import digest
@@ -43,6 +44,16 @@ class EpisodePlan(NamedTuple):
     max_turns: int | None
 
 
+class Ended(NamedTuple):
+    """An episode that is over."""
+
+    record: EpisodeRecord
+    fault: Fault | None
+    """The one that ended it, if one did."""
+    state: State
+    """As it was at the end."""
+
+
 async def play_episode(
     game: Game,
     plan: EpisodePlan,
@@ -50,8 +61,8 @@ async def play_episode(
     referee: Referee,
     steps: Sequence[list[Step] | None],
     on_turn: OnTurn | None = None,
-) -> tuple[EpisodeRecord, Fault | None]:
-    """Play one episode; `agents` and `steps` are by seat. The fault is the one that ended it, if one did.
+) -> Ended:
+    """Play one episode; `agents` and `steps` are by seat.
 
     `steps[seat]` collects what a seat saw and did, for agents that reflect; None for those that do not.
     """
@@ -60,16 +71,19 @@ async def play_episode(
     turn_seats: list[int] = []
     actions: list[Action] = []
     limit = plan.max_turns or game.spec.max_turns + 1
+    waits = any([agent.pace is Pace.AWAITS for agent in agents])
     while seats := state.seats_to_act():
         if len(actions) >= limit:
-            return _record(plan, state, turn_seats, actions, Termination.MAX_TURNS, referee), None
+            return Ended(_record(plan, state, turn_seats, actions, Termination.MAX_TURNS, referee), None, state)
         joint: dict[int, Action] = {}
         turn = len(actions)
+        ahead = await _all_at_once(referee, agents, state, turn) if waits and len(seats) > 1 else None
         for seat in seats:
             observation = state.observe(seat)
-            ruling = await referee.decide(agents[seat], observation, turn)
+            ruling = await referee.decide(agents[seat], observation, turn) if ahead is None else ahead[turn]
             if isinstance(ruling, Fault):
-                return forfeit(game.spec, plan, Played(turn_seats, actions, referee.notes), seat, ruling), ruling
+                played = Played(turn_seats, actions, referee.notes)
+                return Ended(forfeit(game.spec, plan, played, seat, ruling), ruling, state)
             joint[seat] = ruling
             turn += 1
             if (kept := steps[seat]) is not None:
@@ -80,7 +94,32 @@ async def play_episode(
         if on_turn is not None:
             for seat, action in joint.items():
                 on_turn(seat, action)
-    return _record(plan, state, turn_seats, actions, Termination.FINISHED, referee), None
+    return Ended(_record(plan, state, turn_seats, actions, Termination.FINISHED, referee), None, state)
+
+
+async def _all_at_once(referee: Referee, agents: Sequence[Agent], state: State, turn: int) -> dict[int, Action | Fault]:
+    """Ask all seats to act at the same time, since some wait for a model; rulings by turn."""
+    asked = [
+        referee.decide(agents[seat], state.observe(seat), number)
+        for number, seat in enumerate(state.seats_to_act(), start=turn)
+    ]
+    rulings = await together(asked)
+    referee.notes.sort(key=lambda note: (note.turn, note.attempt))  # not by who answered first
+    return dict(enumerate(rulings, start=turn))
+
+
+_T = TypeVar("_T")
+
+
+async def together(waiting: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Await several at once. The first exception ends the others before it is raised."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Played(NamedTuple):

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from agents.agent import Agent, ProviderError, Setup, Step, Trajectory
+from agents.agent import Agent, Pace, ProviderError, Reflection, Setup, Step, Trajectory
+from agents.generation import Generation
+from agents.models.limits import BudgetError
 from agents.registry import Recipe
-from arena.episode import EpisodePlan, EpisodeRecord, OnTurn, Played, forfeit, play_episode
-from arena.referee import Fault, Referee, Watch
+from arena.episode import Ended, EpisodePlan, EpisodeRecord, OnTurn, Played, forfeit, play_episode, together
+from arena.referee import Fault, MakesAgent, Referee, Watch
 from arena.rules import MatchRules
 from games.errors import in_words
 from games.game import Action, Game, GameSpec, Termination
@@ -42,6 +44,7 @@ class ReflectionRecord(NamedTuple):
     seat: int
     agent: int
     text: str
+    generations: Sequence[Generation] = ()
 
 
 class MatchResult(NamedTuple):
@@ -91,15 +94,27 @@ def plan_episode(match: Match, episode: int) -> EpisodePlan:
 
 
 async def play_match(
-    match: Match, game: Game, recipes: Sequence[Recipe], watch: Watch | None = None, listener: Listener | None = None
+    match: Match,
+    game: Game,
+    recipes: Sequence[Recipe],
+    watch: Watch | None = None,
+    listener: Listener | None = None,
+    make: MakesAgent | None = None,
 ) -> MatchResult:
     """Play a match: make the agents, play the episodes, let agents reflect between them.
 
-    Raises VoidMatchError when a provider or the game itself failed; what the listener raises passes through.
+    `make` brings an agent to the table in another way than calling its class. Raises VoidMatchError when a provider or
+    the game itself failed, BudgetError when the run's budget is spent; what the listener raises passes through.
     """
     referee = Referee(match.rules, match.seed ^ match.replica, watch)
+    guarded = _Guarded(listener) if listener is not None else None
     try:
-        return await _play(match, game, recipes, referee, _Guarded(listener) if listener is not None else None)
+        agents = await _seat(match, game, recipes, referee, make)
+        if isinstance(agents, MatchResult):
+            return agents
+        return await _play(match, game, agents, referee, guarded)
+    except BudgetError:
+        raise
     except ProviderError as error:
         name = "an agent" if referee.unserved is None else match.names[referee.unserved]
         raise VoidMatchError(f"{name} could not be served: {in_words(error, kind=False)}") from error
@@ -135,49 +150,80 @@ class _Guarded:
             raise _ListenerError from error
 
 
-async def _play(
-    match: Match, game: Game, recipes: Sequence[Recipe], referee: Referee, listener: Listener | None
-) -> MatchResult:
-    rules = match.rules
+async def _seat(
+    match: Match, game: Game, recipes: Sequence[Recipe], referee: Referee, make: MakesAgent | None
+) -> list[Agent] | MatchResult:
+    """Make the agents; one that cannot be made forfeits the match."""
     agents: list[Agent] = []
     for seat, recipe in enumerate(recipes):
-        setup = Setup(game, seat, derive(match.seed, match.replica, seat), rules.episodes)
-        agent = referee.seat(recipe, setup)
+        setup = Setup(game, seat, derive(match.seed, match.replica, seat), match.rules.episodes)
+        agent = await referee.seat(recipe, setup, make)
         if isinstance(agent, Fault):
             return forfeit_rest(match, game.spec, Told([], [], []), seat, agent)
         agents.append(agent)
+    return agents
+
+
+async def _play(
+    match: Match, game: Game, agents: Sequence[Agent], referee: Referee, listener: Listener | None
+) -> MatchResult:
+    rules = match.rules
     reflects = [type(agent).reflect is not Agent.reflect for agent in agents]
     told = Told([], [], [])
-    episodes, reflections = told.episodes, told.reflections
     on_turn: OnTurn | None = listener.turn if listener else None
     for number in range(1, rules.episodes + 1):
         plan = plan_episode(match, number)
         steps: list[list[Step] | None] = [[] if reflects[agent] else None for agent in plan.order]
         seated = [agents[agent] for agent in plan.order]
-        record, fault = await play_episode(game, plan, seated, referee, steps, on_turn)
-        episodes.append(record)
+        ended = await play_episode(game, plan, seated, referee, steps, on_turn)
+        record, fault = ended.record, ended.fault
+        told.episodes.append(record)
         if listener is not None:
             listener.episode(record)
         if fault is not None and fault.ends_match and record.offender is not None:
             return forfeit_rest(match, game.spec, told, plan.order[record.offender], fault)
         if number == rules.episodes or (rules.stop_on_win and record.success[plan.order.index(0)]):
             break
-        for seat, kept in enumerate(steps):
-            if kept is not None:
-                found = await referee.reflect(seated[seat], _trajectory(record, seat, kept))
-                if isinstance(found, Fault):
-                    return forfeit_rest(match, game.spec, told, plan.order[seat], found)
-                if found is not None:
-                    reflections.append(ReflectionRecord(number, seat, plan.order[seat], found.text))
-                    if listener is not None:
-                        listener.reflection(reflections[-1])
-    return result(match, episodes, reflections)
+        for seat, found in (await _reflections(seated, referee, steps, ended)).items():
+            if isinstance(found, Fault):
+                return forfeit_rest(match, game.spec, told, plan.order[seat], found)
+            if found is not None:
+                told.reflections.append(ReflectionRecord(number, seat, plan.order[seat], *found))
+                if listener is not None:
+                    listener.reflection(told.reflections[-1])
+    return result(match, told.episodes, told.reflections)
 
 
-def _trajectory(record: EpisodeRecord, seat: int, steps: Sequence[Step]) -> Trajectory:
-    at_fault = record.offender == seat
-    total, success = record.returns[seat], record.success[seat]
-    return Trajectory(record.episode, seat, steps, total, success, record.termination, at_fault)
+async def _reflections(
+    agents: Sequence[Agent], referee: Referee, steps: Sequence[list[Step] | None], ended: Ended
+) -> dict[int, Reflection | Fault | None]:
+    """What the agents that reflect say, by seat: those that wait for a model at once, else one after the other."""
+    looking = {seat: _trajectory(ended, seat, kept) for seat, kept in enumerate(steps) if kept is not None}
+    if any([agents[seat].pace is Pace.AWAITS for seat in looking]):
+        return dict(
+            zip(looking, await together([referee.reflect(agents[s], look) for s, look in looking.items()]), strict=True)
+        )
+    found: dict[int, Reflection | Fault | None] = {}
+    for seat, trajectory in looking.items():
+        found[seat] = await referee.reflect(agents[seat], trajectory)
+        if isinstance(found[seat], Fault):
+            break
+    return found
+
+
+def _trajectory(ended: Ended, seat: int, steps: Sequence[Step]) -> Trajectory:
+    record = ended.record
+    return Trajectory(
+        record.episode,
+        seat,
+        steps,
+        record.returns[seat],
+        record.success[seat],
+        record.termination,
+        at_fault=record.offender == seat,
+        final=ended.state.observe(seat),
+        drawn=not any(record.success),
+    )
 
 
 def forfeit_rest(match: Match, spec: GameSpec, told: Told, agent: int, fault: Fault) -> MatchResult:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
+from agents.generation import Generation
+from agents.models.limits import BudgetError
 from agents.registry import Recipe
 from arena.rules import MatchRules
 from games.errors import in_words
@@ -44,6 +46,7 @@ class Note(NamedTuple):
     fault: Termination | None
     extra: str | None
     """JSON."""
+    generations: Sequence[Generation] = ()
 
 
 class Fault(NamedTuple):
@@ -56,6 +59,21 @@ class Fault(NamedTuple):
     def ends_match(self) -> bool:
         """Whether the agent is gone, so that the rest of the match is forfeited."""
         return self.termination in (Termination.CRASHED, Termination.HUNG, Termination.OUT_OF_MEMORY)
+
+
+class FaultError(Exception):
+    """Raised by a stand-in for an agent that runs elsewhere: the fault it committed there."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.why)
+        self.fault = fault
+
+
+MakesAgent = Callable[[Recipe, Setup], Awaitable[Agent]]
+"""Brings an agent to the table; what its constructor does wrong is raised, as it comes or as a FaultError."""
+
+MAX_RETRIES = 100
+"""How often an agent may be asked again of its own accord."""
 
 
 class Referee:
@@ -80,14 +98,14 @@ class Referee:
         self._order = order
         self.notes = []
 
-    def seat(self, recipe: Recipe, setup: Setup) -> Agent | Fault:
+    async def seat(self, recipe: Recipe, setup: Setup, make: MakesAgent | None = None) -> Agent | Fault:
         """Make an agent; its constructor is ruled on like a decision, but has no limit of seconds."""
         watch = self._watch
         watch[STARTED] = time.monotonic()
         watch[ACTING] = setup.seat + 1
         made: Agent | Fault
         try:
-            made = recipe.make(setup)
+            made = recipe.make(setup) if make is None else await make(recipe, setup)
         except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
             made = self._blame(error, setup.seat, late=False)
         watch[ACTING] = OUTSIDE
@@ -99,7 +117,7 @@ class Referee:
         if found is None or isinstance(found, Fault):
             return found
         if isinstance(found, Reflection) and isinstance(found.text, str):
-            return Reflection(str.__str__(found.text))
+            return Reflection(str.__str__(found.text), found.generations)
         return Fault(Termination.CRASHED, f"reflect returned {type(found).__name__}, not a Reflection")
 
     async def decide(self, agent: Agent, observation: Observation, turn: int) -> Action | Fault:
@@ -118,13 +136,19 @@ class Referee:
             else:
                 decision = await self._ask(seat, agent.act, observation, self._limit)
             if type(decision) is Decision and not attempt:  # the common case first, in as few steps as can be
-                action, raw, extra = decision
-                if raw is None and extra is None and type(action) is str and observation.allows(action):
+                action, raw, extra, generations = decision
+                if (
+                    raw is None
+                    and extra is None
+                    and not generations
+                    and type(action) is str
+                    and observation.allows(action)
+                ):
                     return action
             fault = self._ruling(decision, observation)
             if fault is None:
                 assert isinstance(decision, Decision)
-                if decision.raw is not None or decision.extra is not None or attempt:
+                if decision.raw is not None or decision.extra is not None or decision.generations or attempt:
                     self._note(turn, seat, attempt, decision, None)
                 action = decision.action
                 # A subclass, such as a member of an enum, stays behind: records are plain and travel.
@@ -132,11 +156,27 @@ class Referee:
             self._note(turn, seat, attempt, decision, fault)
             if fault.ends_match:
                 return fault
-            if self._rules.on_fault == "fallback":
+            again = self._again(agent, observation, fault, attempt)
+            if isinstance(again, Fault):
+                self._note(turn, seat, attempt + 1, again, again)
+                return again
+            if again:
+                attempt += 1
+            elif self._rules.on_fault == "fallback":
                 return self._fallback(observation)
-            attempt += 1
-            if attempt > self._rules.retries:
+            else:
                 return fault
+
+    def _again(self, agent: Agent, observation: Observation, fault: Fault, attempt: int) -> bool | Fault:
+        """Whether an agent is asked once more after its attempt (from 0) was a fault; it is then told why."""
+        try:
+            own = agent.retries if isinstance(agent.retries, int) else 0
+            if attempt >= min(own, MAX_RETRIES) + self._rules.retries:
+                return False
+            agent.refused(observation, fault.why)
+        except BaseException as error:  # noqa: BLE001 - all that an agent raises is its own fault
+            return self._blame(error, observation.seat, late=False)
+        return True
 
     def _fallback(self, observation: Observation) -> Action:
         """A random legal action. The generator is made when it is first needed, which is seldom."""
@@ -165,10 +205,12 @@ class Referee:
             raw = said.action if said and isinstance(said.action, str) and said.action else fault.why
         kept = None if raw is None else str.__str__(raw)[:MAX_RAW]
         if fault is not None:
-            self.notes.append(Note(turn, seat, attempt, None, kept, fault.termination, None))
+            generations = said.generations if said else ()
+            self.notes.append(Note(turn, seat, attempt, None, kept, fault.termination, None, generations))
         elif said is not None:
             extra = json.dumps(said.extra) if said.extra is not None else None
-            self.notes.append(Note(turn, seat, attempt, str.__str__(said.action), kept, None, extra))
+            action = str.__str__(said.action)
+            self.notes.append(Note(turn, seat, attempt, action, kept, None, extra, said.generations))
 
     async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float | None) -> _T | Fault:
         """Await an agent under the watch; what it raises becomes a fault. The one broad except around agents.
@@ -192,7 +234,9 @@ class Referee:
             self._watch[ACTING] = OUTSIDE
             self.unserved = self._order[seat]
             raise error
-        if isinstance(error, GeneratorExit):
+        if isinstance(error, FaultError):
+            return error.fault
+        if isinstance(error, GeneratorExit | BudgetError):
             raise error
         if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             raise error  # a person's, where this process listens to Ctrl-C

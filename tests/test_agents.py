@@ -164,7 +164,7 @@ FOREIGN = {name: f"tests.faulty_offers:{name.capitalize()}" for name in ("crashi
             "crashing",
             "fingerprint",
             SpecError,
-            "agent crashing: version and follows of class Crashing give no fingerprint",
+            "agent crashing: version, follows and traits of class Crashing give no fingerprint",
         ),
         ("vague", "misfit", SpecError, "agent vague: misfit of class Vague answers False for catch"),
         ("interrupted", "misfit", KeyboardInterrupt, None),
