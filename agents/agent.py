@@ -105,6 +105,8 @@ class Agent(ABC):
     """How it comes to its decisions."""
     apart: ClassVar[frozenset[str]] = frozenset()
     """Parameters that do not change what it is, such as the address of a server: left out of the fingerprint."""
+    answers_freely: bool = False
+    """Whether it may answer with what is not legal, as a language model does: a ruling on it breaks no promise."""
     retries: int = 0
     """How often the referee asks again after a faulty decision, before the match's own rule on faults applies."""
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
+from agents.parsing import meant, numbered
 from games.game import CHANCE, Action, Event, GameSpec, Observation
 from games.text.printable import safe
 
@@ -61,32 +62,13 @@ class Human(Agent):
 
 
 def matches(line: str, legal: Sequence[Action]) -> list[Action]:
-    """The legal actions that a line of input may mean, by the first of the four readings that fits any."""
-    typed = line.strip()
-    if typed in legal:
-        return [typed]
-    bare = _bare(typed)
-    if not bare:
-        return []
-    same = [action for action in legal if _bare(action) == bare]
-    begun = same or [action for action in legal if _bare(action).startswith(bare)]
-    if begun or not _numbered(legal):
-        return begun
-    return [action for place, action in enumerate(legal, start=1) if bare == str(place)]
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split()).casefold()
+    """The legal actions that a line of input may mean."""
+    return meant(line, legal)[1]
 
 
 def _listed(legal: Sequence[Action]) -> str:
-    shown = [f"{place}) {action}" for place, action in enumerate(legal, start=1)] if _numbered(legal) else legal
+    shown = [f"{place}) {action}" for place, action in enumerate(legal, start=1)] if numbered(legal) else legal
     return "Legal actions: " + "  ".join(shown)
-
-
-def _numbered(legal: Sequence[Action]) -> bool:
-    """Whether a number may stand for a legal action: not where one of them is itself a number."""
-    return not any(_bare(action).isdecimal() for action in legal)
 
 
 def _greeting(spec: GameSpec) -> str:

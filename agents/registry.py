@@ -25,10 +25,13 @@ TABLE: dict[str, str] = {
     "human": "agents.human:Human",
     "ismcts": "agents.search:Ismcts",
     "kuhn": "agents.archetypes:Kuhn",
+    "llm": "agents.language:Language",
     "mcts": "agents.search:Mcts",
     "minimax": "agents.minimax:Minimax",
     "priority": "agents.archetypes:Priority",
     "random": "agents.uniform:Uniform",
+    "react": "agents.shorthands:React",
+    "reflexion": "agents.shorthands:Reflexion",
     "roshambo": "agents.roshambo:Roshambo",
 }
 """Name -> "module:class"."""
