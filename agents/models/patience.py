@@ -1,0 +1,97 @@
+"""How often and how soon a server is asked: retries with back-off, and limits on requests and tokens a minute."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from aiolimiter import AsyncLimiter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay
+
+from agents.agent import ProviderError
+from agents.models.limits import ModelLimits
+from agents.models.replies import TransientError
+
+FIRST_SECONDS = 1.0
+"""Longest wait before the second try; it doubles with each further one."""
+LONGEST_SECONDS = 30.0
+"""Longest wait of back-off; a server may ask for more by Retry-After."""
+_TRIES = 32
+"""Into how many waits patience is divided at least, so that a short patience has short waits."""
+
+_T = TypeVar("_T")
+
+
+class Patience:
+    """Tries again what may pass, for as long as the limits allow."""
+
+    def __init__(self, limits: ModelLimits, rng: random.Random) -> None:
+        self._seconds = limits.patience_seconds
+        self._first = min(FIRST_SECONDS, limits.patience_seconds / _TRIES)
+        self._rng = rng
+
+    async def insist(self, ask: Callable[[], Awaitable[_T]]) -> _T:
+        """Call until it does not raise TransientError.
+
+        Raises ProviderError once patience is at an end, or would be before the next try.
+        """
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(TransientError),
+            stop=stop_before_delay(self._seconds),
+            wait=self._wait,
+            reraise=True,
+        )
+        try:
+            return await retrying(ask)
+        except TransientError as error:
+            tries = retrying.statistics["attempt_number"]
+            waits = f", which asks to wait {error.retry_after:g} s" if error.retry_after else ""
+            raise ProviderError(f"{error}{waits} (tries: {tries}, patience_seconds: {self._seconds:g})") from None
+
+    def _wait(self, state: RetryCallState) -> float:
+        """Seconds to the next try: exponential back-off with jitter, and never less than the server asks for.
+
+        "Equal jitter" of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
+        """
+        most = min(self._first * 2.0 ** min(state.attempt_number - 1, 30), LONGEST_SECONDS)
+        jittered = most * self._rng.uniform(0.5, 1.0)
+        error = state.outcome.exception() if state.outcome is not None else None
+        asked = error.retry_after if isinstance(error, TransientError) else None
+        return jittered if asked is None else asked + jittered * 0.1
+
+
+class Rates:
+    """Requests and tokens a minute to one server; who comes too early waits, in the order of coming."""
+
+    def __init__(self, limits: ModelLimits) -> None:
+        self._requests: AsyncLimiter | None = None
+        self._tokens: AsyncLimiter | None = None
+        if (rate := limits.requests_per_minute) is not None:
+            burst = max(rate / 60, 1.0)  # a second's worth, so that the first minute has no more than the others
+            self._requests = AsyncLimiter(burst, burst * 60 / rate)
+        if limits.tokens_per_minute is not None:
+            self._tokens = AsyncLimiter(limits.tokens_per_minute)
+        self._owed = 0.0
+        """Tokens that answers took beyond what was booked; below 0 where less."""
+        self._queue = asyncio.Lock()  # the limiter alone lets small requests pass large ones for ever
+
+    async def request(self) -> None:
+        """Wait until one more request may be sent."""
+        if self._requests is not None:
+            await self._requests.acquire()
+
+    async def book(self, tokens: float) -> None:
+        """Wait until some more tokens may be asked for. A request beyond a whole minute's waits for that minute."""
+        if self._tokens is None:
+            return
+        async with self._queue:
+            owed, self._owed = tokens + self._owed, 0.0
+            if owed <= 0:
+                self._owed = owed
+                return
+            await self._tokens.acquire(min(owed, self._tokens.max_rate))
+
+    def correct(self, booked: float, used: float) -> None:
+        """Say what a request really took: the difference goes to those that come next, up to a minute's worth."""
+        if self._tokens is not None:
+            self._owed = max(self._owed + used - booked, -self._tokens.max_rate)
