@@ -17,7 +17,7 @@ from agents.foreign import foreign_code
 from agents.parameters import parameters
 from agents.registry import Recipe, recipe
 from agents.uniform import Uniform
-from games.game import Game, Observation, State, Termination
+from games.game import Action, Game, Observation, State, Termination
 from games.registry import make
 from games.seeding import derive
 
@@ -44,9 +44,12 @@ def check_agent(agent: str, game: str, *, matches: int = 3, seed: int = 0) -> No
     - `misfit` answers None or one line for any game; `prepare` gets the one to play ready.
     - In `matches` matches of two episodes from each seat, uniform players in the others, it plays legal actions, gives
       decisions that can be kept, and draws from no generator of the process.
-    - The same match again, with a fresh agent, gives the same decisions.
+    - The same match again, with a fresh agent, gives the same decisions, the seconds they took aside.
     - Where it has `probabilities`, they are over exactly the legal actions, sum to 1, do not depend on what it has
       played, and are what it plays by.
+
+    An agent that declares `answers_freely` may answer with what is not legal, if it keeps what it said. It is treated
+    as a referee would: told why and asked again up to `retries` times, then a legal move is played for it.
 
     An agent that declares `draws_from_process` may draw from the C library's `random()`, but not from Python's or
     numpy's generators, and its matches must replay all the same. A person (`interactive`) is not asked to play.
@@ -123,17 +126,28 @@ class _Match(NamedTuple):
             joint = {}
             for seat in seats:
                 observation = state.observe(seat)
-                with _named(self.player, "act"):
-                    decision = await agents[seat].act(observation)
                 if seat == self.seat:
-                    self._check_turn(observation, decision)
-                    decisions.append(decision)
-                    steps.append(Step(observation, decision.action))
-                joint[seat] = decision.action
+                    joint[seat] = await self._decide(agents[seat], observation, decisions)
+                    steps.append(Step(observation, joint[seat]))
+                else:
+                    joint[seat] = (await agents[seat].act(observation)).action
             state.apply(joint)
         if number == 1:
             await self._reflect(agents[self.seat], steps, state)
         return decisions
+
+    async def _decide(self, agent: Agent, observation: Observation, decisions: list[Decision]) -> Action:
+        """Let the agent under check decide; each of its decisions is added to those before. Returns what is played."""
+        for _ in range(agent.retries + 1):
+            with _named(self.player, "act"):
+                decision = await agent.act(observation)
+            self._check_turn(observation, decision, agent)
+            decisions.append(decision)
+            if observation.allows(decision.action):
+                return decision.action
+            with _named(self.player, "refused"):
+                agent.refused(observation, f"{decision.action[:200]!r} is not a legal action")
+        return observation.legal_actions[0]
 
     async def _reflect(self, agent: Agent, steps: Sequence[Step], state: State) -> None:
         total, success = state.returns()[self.seat], state.success()[self.seat]
@@ -145,18 +159,26 @@ class _Match(NamedTuple):
         if told is not None and not isinstance(told, Reflection):
             _fail(self.player, f"reflect returns {told!r}, neither None nor a Reflection")
 
-    def _check_turn(self, observation: Observation, decision: object) -> None:
+    def _check_turn(self, observation: Observation, decision: object, agent: Agent) -> None:
         """A decision must be legal and fit to be kept; what a tabular agent plays must be possible by its policy."""
         if not isinstance(decision, Decision):
             _fail(self.player, f"act returns {decision!r}, not a Decision")
         if not observation.allows(decision.action):
-            _fail(self.player, f"plays {decision.action!r} where {', '.join(observation.legal_actions)} are legal")
+            legal = ", ".join(observation.legal_actions)
+            if not agent.answers_freely:
+                _fail(self.player, f"plays {decision.action!r} where {legal} are legal")
+            if decision.raw is None:
+                _fail(self.player, f"answers {decision.action!r} where {legal} are legal, and keeps no raw answer")
         if not (decision.raw is None or isinstance(decision.raw, str)):
             _fail(self.player, f"keeps a raw answer that is no text: {decision.raw!r}")
         try:
             json.dumps(decision.extra)
         except (TypeError, ValueError) as error:
             _fail(self.player, f"keeps an extra that JSON cannot hold: {error}")
+        try:
+            json.dumps([(generation.sampling, generation.notes) for generation in decision.generations])
+        except (TypeError, ValueError) as error:
+            _fail(self.player, f"keeps a generation that JSON cannot hold: {error}")
         if _is_tabular(self.player.agent):
             self._check_probabilities(observation, decision)
 
@@ -180,8 +202,13 @@ def _check_match(match: _Match) -> None:
     with _generators_watched(match.player):
         again = match.play()
     for place, (before, now) in enumerate(zip(first, again, strict=False)):
-        if before != now:
+        if _timeless(before) != _timeless(now):
             _fail(match.player, f"does not replay: decision {place} of a match is {before} and then {now}")
+
+
+def _timeless(decision: Decision) -> Decision:
+    """A decision without the seconds that its generations took."""
+    return decision._replace(generations=[generation._replace(seconds=0.0) for generation in decision.generations])
 
 
 def _check_frequencies(player: Recipe, game: Game, seat: int, seed: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import AfterValidator
 
 from agents.agent import Agent, Decision, Setup, Trajectory
+from agents.generation import Generation
 from games.errors import UserError
 from games.game import Action, Game, Observation
 
@@ -40,6 +41,39 @@ class Unkept(First):
 
     async def act(self, observation: Observation) -> Decision:
         return Decision(observation.legal_actions[0], extra={"seen": {1, 2}})
+
+
+class Babbling(First):
+    """Keeps every promise: it may answer with anything, keeps what it said, and is heard the second time."""
+
+    answers_freely = True
+    retries = 1
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._told = ""
+
+    def refused(self, observation: Observation, why: str) -> None:
+        self._told = why
+
+    async def act(self, observation: Observation) -> Decision:
+        told, self._told = self._told, ""
+        return Decision(observation.legal_actions[-1] if told else "resign", raw=f"I resign. {told}")
+
+
+class Unheard(Babbling):
+    """Answers with anything and does not keep what it said."""
+
+    async def act(self, observation: Observation) -> Decision:
+        return Decision("resign")
+
+
+class Scribbling(First):
+    """Keeps notes on a generation that no record can hold."""
+
+    async def act(self, observation: Observation) -> Decision:
+        said = Generation("none", "yes", notes={"seen": {1, 2}})
+        return Decision(observation.legal_actions[0], raw="yes", generations=(said,))
 
 
 class Wordless(First):

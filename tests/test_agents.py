@@ -26,6 +26,7 @@ from games.game import Action, Game, Observation, State
 from games.registry import make
 from games.spec import SpecError
 from tests import broken_agents
+from tests.tiny_model import tiny_folder
 
 DOCS = Path(__file__).parents[1] / "docs" / "agents.md"
 THROWS = "repeated_game(num_repetitions=1000,stage_game=matrix_rps)"
@@ -43,13 +44,23 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "human": [("human", "tic_tac_toe")],
     "ismcts": [("ismcts(simulations=20)", "kuhn_poker")],
     "kuhn": [(f"kuhn(style={style})", "kuhn_poker") for style in ("conservative", "aggressive", "intermediate")],
+    "llm": [
+        ("llm(model=TINY,max_tokens=8,dtype=float32)", "tic_tac_toe"),
+        ("llm(model=TINY,choice=constrained,memory=both,max_tokens=8,dtype=float32)", "kuhn_poker"),
+        ("llm(model=TINY,choice=scored,memory=history,max_tokens=8,dtype=float32)", "matrix_rps"),
+    ],
     "mcts": [("mcts(simulations=20)", "tic_tac_toe")],
     "minimax": [("minimax", "tic_tac_toe")],
     "priority": [(f"priority(list={number})", "tic_tac_toe") for number in range(1, 7)],
     "random": [("random", "tic_tac_toe"), ("random", "kuhn_poker(players=3)"), ("random", "matrix_rps")],
+    "react": [("react(model=TINY,choice=scored,max_tokens=8,dtype=float32)", "kuhn_poker")],
+    "reflexion": [("reflexion(model=TINY,retries=1,max_tokens=8,dtype=float32)", "kuhn_poker")],
     "roshambo": [("roshambo(bot=iocainebot)", THROWS)],
 }
-"""Agent -> specs of it and the games to check them in; an agent with a line in the registry needs one here."""
+"""Agent -> specs of it and the games to check them in; an agent with a line in the registry needs one here.
+
+TINY stands for the folder of a tiny language model.
+"""
 
 
 def decide(agent: Agent, observation: Observation) -> Action:
@@ -80,6 +91,12 @@ def replayed(game: Game, seed: int, played: list[dict[int, Action]]) -> State:
     return state
 
 
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("transformers")
+    return tiny_folder(tmp_path_factory.mktemp("tiny"))
+
+
 # The registry
 
 
@@ -90,7 +107,9 @@ def test_every_agent_of_the_registry_has_an_example() -> None:
 @pytest.mark.parametrize(
     ("spec", "game"), [example for name in sorted(registry.TABLE) for example in EXAMPLES.get(name, [])]
 )
-def test_agent_keeps_its_promises(spec: str, game: str) -> None:
+def test_agent_keeps_its_promises(spec: str, game: str, request: pytest.FixtureRequest) -> None:
+    if "TINY" in spec:
+        spec = spec.replace("TINY", str(request.getfixturevalue("tiny_model")))
     check_agent(spec, game, matches=1 if game == THROWS else 2)
 
 
@@ -252,6 +271,8 @@ def _self_play(spec: str, name: str) -> list[Action]:
         (broken_agents.Illegal, "plays 'resign' where"),
         (broken_agents.Bare, "not a Decision"),
         (broken_agents.Unkept, "JSON"),
+        (broken_agents.Unheard, "answers 'resign' where"),
+        (broken_agents.Scribbling, "keeps a generation that JSON cannot hold"),
         (broken_agents.Wordless, "no text"),
         (broken_agents.Forgetful, "does not replay"),
         (broken_agents.Remembering, "does not replay"),
@@ -289,8 +310,10 @@ def test_check_catches(agent: type[Agent], words: str, monkeypatch: pytest.Monke
 
 def test_check_passes_an_agent_that_keeps_its_promises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.TABLE, "first", "tests.broken_agents:First")
-    check_agent("first", "tic_tac_toe")
-    check_agent("first", "matrix_rps")
+    monkeypatch.setitem(registry.TABLE, "babbling", "tests.broken_agents:Babbling")
+    for name in ("first", "babbling"):
+        check_agent(name, "tic_tac_toe")
+        check_agent(name, "matrix_rps")
 
 
 # Fixed leanings
