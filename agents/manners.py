@@ -1,5 +1,6 @@
 """How a language agent plays, as its parameters say: their types, their defaults, and which contradict each other."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -27,6 +28,14 @@ def _two_or_none(price: list[float]) -> list[float]:
         raise ValueError("prices are two, for a million tokens of prompts and of answers")
     return price
 
+
+def _variable(key: str) -> str:
+    if key and not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
+        raise ValueError("it is the name of an environment variable, such as OPENAI_API_KEY, never the key itself")
+    return key
+
+
+Key = Annotated[str, AfterValidator(_variable)]
 
 Price = Annotated[list[Annotated[float, Field(ge=0, allow_inf_nan=False)]], AfterValidator(_two_or_none)]
 
