@@ -1,0 +1,112 @@
+"""One batch of requests computed by a model of transformers: answers drawn, or given answers scored."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+
+from agents.models.row import Row
+from agents.models.sampling import RowSampler
+from agents.models.scoring import score_batch
+from agents.models.weights import BASE, Weights
+
+MOST_ROWS = 32
+"""Rows of a batch on a CPU."""
+CACHE_BYTES = 640 << 20
+"""What the keys and values of a batch may take on a CPU, so that the default model stays under 2 GB in all."""
+GPU_ROWS = 256
+GPU_SHARE = 0.5
+"""Of the free memory of a GPU, what the keys and values of a batch may take."""
+
+
+class Request(NamedTuple):
+    """What one call of the model asks for."""
+
+    prompt: Sequence[int]
+    work: Row | Sequence[Sequence[int]]
+    """An answer to draw, or the tokens of the answers to score."""
+    adapter: str
+    """What PEFT calls the adapter."""
+    threads: Callable[[], int]
+    """How many threads may be computed with, asked when the batch starts."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether an answer is to be drawn."""
+        return isinstance(self.work, Row)
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of an answer."""
+        return self.work.most if isinstance(self.work, Row) else max(map(len, self.work), default=0)
+
+
+def first_batch(weights: Weights, waiting: Sequence[Request]) -> list[int]:
+    """Places of the requests that make the next batch: of the oldest one's kind, in order, as many as memory allows."""
+    rows, tokens = _room(weights)
+    taken: list[int] = []
+    prompt = answer = 0
+    for place, request in enumerate(waiting):
+        if request.draws != waiting[0].draws:
+            continue
+        prompt, answer = max(prompt, len(request.prompt)), max(answer, request.longest)
+        if taken and (len(taken) == rows or (len(taken) + 1) * (prompt + answer) > tokens):
+            break
+        taken.append(place)
+    return taken
+
+
+def computed(weights: Weights, batch: Sequence[Request]) -> Sequence[Any]:
+    """Answer a batch of one kind: the text of each row (its tokens are in the Row), or the scores of each request."""
+    adapters = [request.adapter or BASE for request in batch] if weights.has_adapters else None
+    with _threads(min(request.threads() for request in batch)), torch.inference_mode():
+        if batch[0].draws:
+            rows = [request.work for request in batch if isinstance(request.work, Row)]
+            _draw(weights, [request.prompt for request in batch], rows, adapters)
+            return ["" if row.gone else row.text(weights.chat.text) for row in rows]
+        answers = [(request.prompt, request.work) for request in batch if not isinstance(request.work, Row)]
+        return score_batch(weights.model, weights.vocabulary.pad, answers, adapters)
+
+
+def _draw(
+    weights: Weights, prompts: Sequence[Sequence[int]], rows: Sequence[Row], adapters: Sequence[str] | None
+) -> None:
+    """Draw the answers of some rows to their prompts, padded on the left, until each has ended."""
+    width = max(map(len, prompts))
+    ids = torch.full((len(prompts), width), weights.vocabulary.pad)
+    mask = torch.zeros((len(prompts), width), dtype=torch.long)
+    for place, prompt in enumerate(prompts):
+        ids[place, width - len(prompt) :] = torch.tensor(prompt)
+        mask[place, width - len(prompt) :] = 1
+    sampler = RowSampler(rows, weights.vocabulary, weights.device)
+    weights.model.generate(
+        inputs=ids.to(weights.device),
+        attention_mask=mask.to(weights.device),
+        generation_config=transformers.GenerationConfig(
+            max_new_tokens=max(row.most for row in rows), do_sample=False, pad_token_id=weights.vocabulary.pad
+        ),
+        logits_processor=transformers.LogitsProcessorList([sampler]),
+        stopping_criteria=transformers.StoppingCriteriaList([sampler.stopped]),
+        **({} if adapters is None else {"adapter_names": list(adapters)}),
+    )
+
+
+def _room(weights: Weights) -> tuple[int, int]:
+    """Most rows of a batch, and most tokens, padding included."""
+    if weights.device.type == "cpu":
+        return MOST_ROWS, CACHE_BYTES // weights.token_bytes
+    free, _ = torch.cuda.mem_get_info(weights.device)
+    return GPU_ROWS, int(GPU_SHARE * free) // weights.token_bytes
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Compute with so many threads. torch keeps the number by thread, but what is newest is where others start from."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
