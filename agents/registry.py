@@ -135,6 +135,11 @@ def agent_class(name: str) -> type[Agent]:
     return found  # type: ignore[no-any-return]
 
 
+def ours(agent: type[Agent]) -> bool:
+    """Whether an agent is one of this program, not of another package."""
+    return f"{agent.__module__}:{agent.__qualname__}" in TABLE.values()
+
+
 def names() -> list[str]:
     """Names of every agent that can be asked for, sorted; what is behind one of another package is not looked at."""
     return sorted({*TABLE, *[name for name in offers() if refusal(name) is None]})

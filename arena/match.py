@@ -8,7 +8,7 @@ from agents.generation import Generation
 from agents.models.limits import BudgetError
 from agents.registry import Recipe
 from arena.episode import Ended, EpisodePlan, EpisodeRecord, OnTurn, Played, forfeit, play_episode, together
-from arena.referee import Fault, MakesAgent, Referee, Watch
+from arena.referee import AskedInVainError, Fault, MakesAgent, Referee, Watch
 from arena.rules import MatchRules
 from games.errors import in_words
 from games.game import Action, Game, GameSpec, Termination
@@ -104,7 +104,8 @@ async def play_match(
     """Play a match: make the agents, play the episodes, let agents reflect between them.
 
     `make` brings an agent to the table in another way than calling its class. Raises VoidMatchError when a provider or
-    the game itself failed, BudgetError when the run's budget is spent; what the listener raises passes through.
+    the game itself failed, BudgetError when the run's budget is spent, UserError when a model cannot be had as asked;
+    what the listener raises passes through.
     """
     referee = Referee(match.rules, match.seed ^ match.replica, watch)
     guarded = _Guarded(listener) if listener is not None else None
@@ -118,7 +119,7 @@ async def play_match(
     except ProviderError as error:
         name = "an agent" if referee.unserved is None else match.names[referee.unserved]
         raise VoidMatchError(f"{name} could not be served: {in_words(error, kind=False)}") from error
-    except _ListenerError as error:
+    except (_ListenerError, AskedInVainError) as error:
         raise error.__cause__ or error from None
     except (Exception, SystemExit) as error:  # agents' exceptions are faults by now: this one comes from the game
         raise VoidMatchError(f"game {match.game} failed: {in_words(error)}") from error

@@ -8,12 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
+from agents.agent import Agent, Decision, Pace, ProviderError, Reflection, Setup, Trajectory
 from agents.generation import Generation
 from agents.models.limits import BudgetError
-from agents.registry import Recipe
+from agents.registry import Recipe, ours
 from arena.rules import MatchRules
-from games.errors import in_words
+from games.errors import UserError, in_words
 from games.game import Action, Observation, Termination
 
 MAX_RAW = 100_000
@@ -69,6 +69,13 @@ class FaultError(Exception):
         self.fault = fault
 
 
+class AskedInVainError(Exception):
+    """What a language agent of ours was asked to be cannot be had, such as its model; the cause, a UserError, says why.
+
+    That is nothing the agent did, and it will be so in every match.
+    """
+
+
 MakesAgent = Callable[[Recipe, Setup], Awaitable[Agent]]
 """Brings an agent to the table; what its constructor does wrong is raised, as it comes or as a FaultError."""
 
@@ -92,6 +99,7 @@ class Referee:
         self.notes: list[Note] = []
         self.unserved: int | None = None
         """The agent (its place in the match) that raised a ProviderError."""
+        self._ours: set[int] = set()
 
     def begin(self, order: Sequence[int]) -> None:
         """Start an episode in which order[seat] is the agent's place in the match."""
@@ -103,6 +111,8 @@ class Referee:
         watch = self._watch
         watch[STARTED] = time.monotonic()
         watch[ACTING] = setup.seat + 1
+        if recipe.agent.pace is Pace.AWAITS and ours(recipe.agent):
+            self._ours.add(setup.seat)
         made: Agent | Fault
         try:
             made = recipe.make(setup) if make is None else await make(recipe, setup)
@@ -236,6 +246,8 @@ class Referee:
             raise error
         if isinstance(error, FaultError):
             return error.fault
+        if isinstance(error, UserError) and self._order[seat] in self._ours:
+            raise AskedInVainError from error
         if isinstance(error, GeneratorExit | BudgetError):
             raise error
         if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from agents.registry import Recipe, recipe
+from arena.child import framed
 from arena.episode import EpisodeRecord
 from arena.match import Match, ReflectionRecord, VoidMatchError, play_match
 from arena.process import settle
@@ -26,9 +27,6 @@ FLUSH_SECONDS = 0.25
 """How long finished matches wait in a worker before they are sent, beside the match in hand."""
 BACK_SECONDS = 2.0
 """How long a worker plays one batch of jobs before it gives back the rest, which others may be free to play."""
-
-LENGTH_BYTES = 8
-"""Before each message of a worker stands its length, in so many bytes, the highest first."""
 MAX_KNOWN = 4096
 """Kinds of matches whose game and recipes are kept."""
 SWEEPS = 10
@@ -80,7 +78,7 @@ class _Line:
     def send(self, message: Done | TurnPlayed | EpisodeRecord | ReflectionRecord) -> None:
         words = pickle.dumps(message)
         try:
-            self._line.sendall(len(words).to_bytes(LENGTH_BYTES, "big") + words)
+            self._line.sendall(framed(words))
         except OSError:
             raise _ParentGoneError from None
 

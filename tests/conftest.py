@@ -3,7 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,14 +30,33 @@ def troublemakers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Install the agents and games of `tests/troublemakers.py`; gives the folder to put on a path of packages."""
     from tests.troublemakers import AGENTS
 
-    folder = tmp_path_factory.mktemp("packages")
-    shutil.copy(Path(__file__).with_name("troublemakers.py"), folder / "metarena_troublemakers.py")
-    info = folder / "metarena_troublemakers-1.0.dist-info"
+    with _installed(tmp_path_factory, "troublemakers", AGENTS, {"plain": "PlainGame"}) as folder:
+        yield folder
+
+
+@pytest.fixture
+def waiting_agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Install the agents of `tests/waiting_agents.py`; gives the folder to put on a path of packages."""
+    from tests.waiting_agents import AGENTS
+
+    with _installed(tmp_path_factory, "waiting_agents", AGENTS, {}) as folder:
+        yield folder
+
+
+@contextmanager
+def _installed(
+    factory: pytest.TempPathFactory, name: str, agents: Mapping[str, str], games: Mapping[str, str]
+) -> Iterator[Path]:
+    """Install a module of tests as a package that offers agents and games: name -> class."""
+    folder, module = factory.mktemp("packages"), f"metarena_{name}"
+    shutil.copy(Path(__file__).with_name(f"{name}.py"), folder / f"{module}.py")
+    info = folder / f"{module}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: metarena-troublemakers\nVersion: 1.0\n")
-    points = [f"{name} = metarena_troublemakers:{place}" for name, place in AGENTS.items()]
-    lines = ["[metarena.agents]", *points, "[metarena.games]", "plain = metarena_troublemakers:PlainGame", ""]
-    (info / "entry_points.txt").write_text("\n".join(lines))
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n")
+    lines = []
+    for group, offered in (("metarena.agents", agents), ("metarena.games", games)):
+        lines += [f"[{group}]", *[f"{key} = {module}:{place}" for key, place in offered.items()]]
+    (info / "entry_points.txt").write_text("\n".join([*lines, ""]))
     sys.path.insert(0, str(folder))
     _forget_agents()
     yield folder
