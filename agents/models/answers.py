@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.models.replies import RefusedError, TransientError, error_in, one_line
+from agents.models.replies import RefusedError, TransientError, error_in
 from agents.models.wire import guessed, whole
 
 CUT_SHORT = frozenset({"abort", "error"})
@@ -94,7 +94,7 @@ class _Said(_Wire):
 
 
 class _Choice(_Wire):
-    finish_reason: str | None = None
+    finish_reason: str | None = Field(None, max_length=40)
     stop_reason: Any = None
     token_ids: list[_TokenId] | None = None
 
@@ -148,15 +148,18 @@ _W = TypeVar("_W", bound=_Wire)
 
 
 def checked(kind: type[_W], data: Any) -> _W:
-    """Data of an answer as a value of a kind. Raises TransientError that names the first field that is wrong."""
+    """Data of an answer as a value of a kind.
+
+    Raises TransientError that names the first field that is wrong, in words of the server's that are not cleaned yet.
+    """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         if isinstance(data, dict) and "error" in data and "choices" not in data:
-            raise TransientError(f"an error for an answer: {one_line(error_in(data).message)}") from None
+            raise TransientError(f"an error for an answer: {error_in(data).message}") from None
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         field = ".".join([str(part) for part in first["loc"]]) or "it"
-        raise TransientError(f"an answer in which {one_line(field, most=100)} is wrong: {first['msg']}") from None
+        raise TransientError(f"an answer in which {field} is wrong: {first['msg']}") from None
 
 
 def read_chat(data: Any) -> Answer:
@@ -222,5 +225,4 @@ def _answer(
     counted = None if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens or 0)
     tells = "stop_reason" in choice.model_fields_set
     stop = choice.stop_reason if isinstance(choice.stop_reason, str) else None
-    reason = one_line(reason, most=40)
-    return Answer(text, content, prompt_ids, ids, logprobs, reason, tells, stop, counted)
+    return Answer(text, content, prompt_ids, ids, logprobs, whole(reason), tells, stop, counted)

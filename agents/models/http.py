@@ -55,10 +55,17 @@ def named(source: Source) -> str:
 
 
 def _reached_by(source: Source) -> tuple[Address, Key | None]:
-    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
+    if missing := [name for name in _PACKAGES if not _has(name)]:
         raise UserError(f'models on servers need {", ".join(missing)}: pip install "metarena[http]"')
     address = address_of(source)
     return address, key_of(source, address)
+
+
+def _has(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # it is in sys.modules as one that may not be imported
+        return False
 
 
 class HttpModel(Model):
@@ -81,10 +88,7 @@ class HttpModel(Model):
         drawn = wire.drawn(sampling, seed, choices)
         answer, usage = await self._answer(prompt, drawn)
         if choices and answer.content not in choices:
-            raise RefusedError(
-                f"{self._asker.address.base} answers with none of the choices it was given: it ignores "
-                "structured_outputs, so that choice=constrained cannot be had from it; choice=free can"
-            )
+            raise RefusedError(f"{self._asker.address.base} {_why_no_choice(answer)}")
         raw, added = answer.ended(() if choices else sampling.stop)
         notes = {"left_out": sorted(self._asker.unknown)} if self._asker.unknown else {}
         told = json.dumps(wire.messages(prompt), ensure_ascii=False) if answer.prompt_ids is None else None
@@ -94,7 +98,7 @@ class HttpModel(Model):
             prompt_ids=answer.prompt_ids,
             completion_ids=answer.completion_ids,
             logprobs=answer.logprobs,
-            finish_reason=answer.finish_reason,
+            finish_reason=self._asker.without_key(answer.finish_reason),
             sampling=sampling.told(seed),
             constrained=bool(choices),
             prompt_tokens=usage.prompt,
@@ -169,6 +173,15 @@ class HttpModel(Model):
     async def close(self) -> None:
         """Close the connections to the server, which the run's models on it share."""
         await self._asker.close()
+
+
+def _why_no_choice(answer: answers.Answer) -> str:
+    if answer.finish_reason == "length":
+        return "cut its answer off before it came to one of the choices: max_tokens is too small for its thinking"
+    return (
+        "answers with none of the choices it was given: it ignores structured_outputs, which vLLM has, so that "
+        "choice=constrained cannot be had from it; choice=free can"
+    )
 
 
 def _chat_read(size: int) -> Callable[[Any], tuple[answers.Answer, answers.Usage]]:

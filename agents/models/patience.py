@@ -16,6 +16,8 @@ FIRST_SECONDS = 1.0
 """Longest wait before the second try; it doubles with each further one."""
 LONGEST_SECONDS = 30.0
 """Longest wait of back-off; a server may ask for more by Retry-After."""
+_BITS = 600
+"""Into how many parts a minute's tokens are divided when they are booked."""
 _TRIES = 32
 """Into how many waits patience is divided at least, so that a short patience has short waits."""
 
@@ -49,14 +51,16 @@ class Patience:
             raise ProviderError(f"{error}{waits} (tries: {tries}, patience_seconds: {self._seconds:g})") from None
 
     def _wait(self, state: RetryCallState) -> float:
-        """Seconds to the next try: exponential back-off with jitter, and never less than the server asks for.
+        error = state.outcome.exception() if state.outcome is not None else None
+        return self.pause(state.attempt_number, error.retry_after if isinstance(error, TransientError) else None)
+
+    def pause(self, tries: int, asked: float | None) -> float:
+        """Seconds to the next try after some: back-off with jitter, and never less than a server asks for.
 
         "Equal jitter" of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
         """
-        most = min(self._first * 2.0 ** min(state.attempt_number - 1, 30), LONGEST_SECONDS)
+        most = min(self._first * 2.0 ** min(tries - 1, 30), LONGEST_SECONDS)
         jittered = most * self._rng.uniform(0.5, 1.0)
-        error = state.outcome.exception() if state.outcome is not None else None
-        asked = error.retry_after if isinstance(error, TransientError) else None
         return jittered if asked is None else asked + jittered * 0.1
 
 
@@ -81,15 +85,24 @@ class Rates:
             await self._requests.acquire()
 
     async def book(self, tokens: float) -> None:
-        """Wait until some more tokens may be asked for. A request beyond a whole minute's waits for that minute."""
+        """Wait until some more tokens may be asked for.
+
+        They are booked bit by bit, so that what others took less than they booked helps at once.
+        """
         if self._tokens is None:
             return
+        bit = self._tokens.max_rate / _BITS
         async with self._queue:
-            owed, self._owed = tokens + self._owed, 0.0
-            if owed <= 0:
-                self._owed = owed
-                return
-            await self._tokens.acquire(min(owed, self._tokens.max_rate))
+            self._owed += tokens
+            booked = False
+            try:
+                while self._owed > 0:
+                    await self._tokens.acquire(now := min(self._owed, bit))
+                    self._owed -= now
+                booked = True
+            finally:
+                if not booked:  # it was cancelled
+                    self.correct(tokens, 0)
 
     def correct(self, booked: float, used: float) -> None:
         """Say what a request really took: the difference goes to those that come next, up to a minute's worth."""

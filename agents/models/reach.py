@@ -35,7 +35,7 @@ def check_server(source: Source, address: Address, key: Key | None, name: str) -
             if source.api == "completions":
                 _check_tokenizer(client, asked, name)
         except TransientError as error:
-            raise RunError(str(error)) from None
+            raise RunError(one_line(str(error), key)) from None
         except UnfitError as error:
             raise UserError(str(error)) from None
 
@@ -59,8 +59,9 @@ def _check_listed(reply: Reply, asked: Asked, name: str) -> None:
     try:
         listing = checked(Listing, parsed(reply.body))
     except TransientError as error:
-        raise RunError(f"{base}/models gives {error}; is it an OpenAI-compatible server?") from None
-    ids = [one_line(item.id, most=200) for item in listing.data]
+        words = one_line(str(error), asked.key)
+        raise RunError(f"{base}/models gives {words}; is it an OpenAI-compatible server?") from None
+    ids = [one_line(item.id, asked.key) for item in listing.data]
     if ids and name not in ids and f"{name}:latest" not in ids:  # Ollama's names
         raise UserError(f"{base} has no model {name!r}; {near(name, ids)}")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import random
 import resource
 from collections.abc import Callable, Mapping
@@ -25,6 +26,9 @@ _SPARE_FILES = 256
 """Open files left to the rest of the program."""
 
 _T = TypeVar("_T")
+
+for _name in ("httpx", "httpcore"):  # at lower levels they log a server's words as they come, the key if it repeats it
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 _open: "WeakKeyDictionary[Models, dict[Address, Server]]" = WeakKeyDictionary()
 """Servers of the runs of this process: limits of rates hold for all models of a run on one server."""
@@ -83,7 +87,7 @@ class Server:
             try:
                 return read(parsed(reply.body))
             except TransientError as error:
-                raise TransientError(f"{self.address.base} gives {error}") from None
+                raise TransientError(f"{self.address.base} gives {one_line(str(error), asked.key)}") from None
 
         return await self._patience.insist(once)
 

@@ -8,6 +8,9 @@ from agents.models.model import Message, Sampling
 SEED_BITS = 31
 """Of a seed that is sent: some servers read no more."""
 
+_NEUTRAL = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+"""Settings with which a model's own distribution is drawn from."""
+
 CHARACTERS = 3
 """Of a token, at a guess."""
 
@@ -20,6 +23,8 @@ class Request(NamedTuple):
     optional: Mapping[str, Any]
     """What a server may not know and is then left out: settings that change nothing on a server without defaults of
     its own, and extras of an answer."""
+    tells_logprobs: bool = False
+    """Whether log-probabilities are asked for."""
 
     def without(self, unknown: frozenset[str]) -> dict[str, Any]:
         """The JSON to send to a server that does not know some fields."""
@@ -51,12 +56,13 @@ def framing(prompt: Sequence[Message]) -> dict[str, Any]:
 def chat_request(model: str, prompt: Sequence[Message], drawn: Request) -> Request:
     """A request to /chat/completions."""
     needed = {"model": model, "messages": messages(prompt), **framing(prompt), **drawn.needed}
-    return Request(needed, {**drawn.optional, "logprobs": True})
+    return Request(needed, {**drawn.optional, **({"logprobs": True} if drawn.tells_logprobs else {})})
 
 
 def completions_request(model: str, prompt_ids: Sequence[int], drawn: Request) -> Request:
     """A request to /completions with token ids."""
-    return Request({"model": model, "prompt": list(prompt_ids), **drawn.needed}, {**drawn.optional, "logprobs": 0})
+    needed = {"model": model, "prompt": list(prompt_ids), **drawn.needed}
+    return Request(needed, {**drawn.optional, **({"logprobs": 0} if drawn.tells_logprobs else {})})
 
 
 def drawn(sampling: Sampling, seed: int, choices: Sequence[str]) -> Request:
@@ -64,6 +70,8 @@ def drawn(sampling: Sampling, seed: int, choices: Sequence[str]) -> Request:
 
     Settings at their neutral value are sent, too, where a server takes them: vLLM fills in those of the model's
     generation_config.json, llama.cpp top_k=40 and min_p=0.05, and either would draw from another distribution.
+    Log-probabilities are asked for where all are neutral: most servers tell those of the model's own distribution,
+    which is then the one that is drawn from.
     """
     needed: dict[str, Any] = {"max_tokens": sampling.max_tokens}
     optional: dict[str, Any] = {
@@ -72,7 +80,7 @@ def drawn(sampling: Sampling, seed: int, choices: Sequence[str]) -> Request:
         "repetition_penalty": 1.0,
         "return_token_ids": True,
     }
-    for name, neutral in (("temperature", 1.0), ("top_p", 1.0), ("top_k", 0)):
+    for name, neutral in _NEUTRAL.items():
         value = getattr(sampling, name)
         (optional if value == neutral else needed)[name] = value
     if choices:
@@ -83,7 +91,7 @@ def drawn(sampling: Sampling, seed: int, choices: Sequence[str]) -> Request:
     elif sampling.stop:
         needed["stop"] = list(sampling.stop)
         optional["include_stop_str_in_output"] = True
-    return Request(needed, optional)
+    return Request(needed, optional, tells_logprobs=not needed.keys() & _NEUTRAL.keys())
 
 
 def chat_tokens_request(prompt: Sequence[Message]) -> dict[str, Any]:
