@@ -95,7 +95,11 @@ class GameSpec:
 
 
 class Observation(ABC):
-    """All that one seat may know when it is to move. Text is rendered only when asked for.
+    """All that one seat may know at one moment. Text is rendered only when asked for.
+
+    Most are made for a seat that is to act. One of a seat that is not, or of an episode that is over, has no legal
+    actions and allows none; the rest of it tells what that seat may know then. At the end that is how it ended, and
+    what the rules show everybody: a hand that was folded stays hidden.
 
     An observation stays true: read later, after the state has moved on, it still tells what it told then.
     """
@@ -103,13 +107,13 @@ class Observation(ABC):
     __slots__ = ()
 
     open: bool = False
-    """Whether text other than a legal action is accepted too."""
+    """Whether text other than a legal action is accepted too, where the seat is to act."""
     seat: int
 
     @property
     @abstractmethod
     def legal_actions(self) -> tuple[Action, ...]:
-        """Every legal action, in the game's order; never empty."""
+        """Every legal action, in the game's order; never empty for a seat to act, and () for any other."""
 
     def allows(self, action: Action) -> bool:
         """Whether the referee accepts an action."""
@@ -118,12 +122,18 @@ class Observation(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """What this seat sees, in words; legal actions are not listed."""
+        """What this seat sees, in words; never empty. Legal actions are not listed.
+
+        At the end it says that the episode is over, and how.
+        """
 
     @property
     @abstractmethod
     def key(self) -> str:
-        """The information state: equal keys of one seat mean equal knowledge, so equal text and legal actions."""
+        """The information state: equal keys of one seat mean equal knowledge, so equal text and legal actions.
+
+        That holds among the decisions of a seat, among its moments of waiting, and among the ends of its episodes.
+        """
 
     @property
     @abstractmethod
@@ -137,7 +147,7 @@ class Observation(ABC):
     def sample_state(self, rng: random.Random) -> "State":
         """Return a state that this seat cannot tell from the true one, its future chance fresh from `rng`.
 
-        Raises SampleError where the game cannot do that.
+        Raises SampleError where the game cannot do that, and may do so where the seat is not to act.
         """
 
 
@@ -152,7 +162,10 @@ class State(ABC):
 
     @abstractmethod
     def observe(self, seat: int) -> Observation:
-        """What a seat that is to act may know."""
+        """What a seat may know now: any seat at any time, whether or not it is to act, also once the episode is over.
+
+        Changes nothing.
+        """
 
     @abstractmethod
     def apply(self, actions: Mapping[int, Action]) -> None:

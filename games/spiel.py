@@ -241,12 +241,17 @@ class SpielObservation(Observation):
     @property
     def text(self) -> str:
         state = self._now
-        return state.game.words.view(state.spiel, self.seat)
+        return self._with_ending(state, state.game.words.view(state.spiel, self.seat))
 
     @property
     def key(self) -> str:
         state = self._now
-        return information_key(state.game, state.spiel, self.seat)
+        return self._with_ending(state, information_key(state.game, state.spiel, self.seat))
+
+    def _with_ending(self, state: SpielState, told: str) -> str:
+        if not state.spiel.is_terminal():
+            return told
+        return f"{told.rstrip()}\n{state.game.words.ending(state.spiel, self.seat)}".lstrip()
 
     @property
     def events(self) -> Sequence[Event]:
@@ -265,6 +270,8 @@ class SpielObservation(Observation):
         game = state.game
         if game.sampler is None:
             raise SampleError(f"no state of {game.spec.name} can be sampled from what a seat knows")
+        if not (self._actions or game.perfect):
+            raise SampleError(f"seat {self.seat} is not to act, and only then a state of {game.spec.name} is sampled")
         return game.sampler(state.spiel, self.seat, rng)
 
 

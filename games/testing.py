@@ -12,6 +12,7 @@ from games.game import Action, Game, Information, Utility
 from games.registry import make
 from games.seeding import derive
 from games.spec import SpecError, parse
+from games.testing_endings import check_endings
 from games.testing_play import GameCheckError, Look, Play, choose, fail, play, policy_of, replayed
 from games.testing_samples import check_samples
 
@@ -43,6 +44,10 @@ def check_game(game: Game | str, *, episodes: int = 20, seed: int = 0, decisions
       most `max_turns` decisions; the board is not empty.
     - (game, seed, actions) gives the same episode again, also while another one is played; other seeds give other
       chance exactly where the spec declares chance.
+    - Seats that are not to act, and all seats at the end, have a text and no legal actions, and are allowed none. A
+      seat that saw and did the same in two episodes, with the same return, is told the same at the end, but for what
+      every seat is told in the same words.
+    - Looking on changes nothing.
     - Equal keys of a seat give equal text, legal actions and, where something is hidden, equal events of others: so
       nothing told depends on more than the key. The key itself does not tell the whole board where the spec declares
       imperfect information. An observation that is read late tells what it told at once.
@@ -63,7 +68,9 @@ def check_game(game: Game | str, *, episodes: int = 20, seed: int = 0, decisions
     _check_sums(game, plays)
     _check_replays(game, plays[:6])
     _check_chance(game, derive(seed, "chance"), decisions)
-    _check_keys(game, [*plays, *_openings(game, episodes, seed, decisions)])
+    openings = _openings(game, episodes, seed, decisions)
+    _check_keys(game, [*plays, *openings])
+    check_endings(game, [*plays, *openings])
     check_samples(game, plays, decisions)
     if _generators() != before:
         fail(game, "it draws from or seeds a generator of the process (random or numpy.random)")
@@ -169,7 +176,7 @@ def _course(game: Game, seed: int, limit: int) -> list[object]:
 
 def _check_keys(game: Game, plays: Sequence[Play]) -> None:
     """Positions with one key must tell a seat the same; where something is hidden they are not all one board."""
-    known: dict[tuple[int, str], Look] = {}
+    known: dict[tuple[str, int, str], Look] = {}
     boards: dict[_Own, set[tuple[str, str]]] = defaultdict(set)
     lasts: dict[_Own, list[str]] = defaultdict(list)
     for played in plays:
@@ -177,12 +184,16 @@ def _check_keys(game: Game, plays: Sequence[Play]) -> None:
         last = {seat: number for number, step in enumerate(played.steps) for seat in step.actions}
         for number, step in enumerate(played.steps):
             for one in step.looks:
-                _compare(game, known.setdefault((one.seat, one.key), one), one)
+                _compare(game, known.setdefault(("to act", one.seat, one.key), one), one)
                 if played.finished and last[one.seat] == number:
                     boards[one.seat, own[one.seat]].add((one.key, step.board))
                     lasts[one.seat, own[one.seat]].append(one.key)
+            for one in step.asides:
+                _compare(game, known.setdefault(("waiting", one.seat, one.key), one), one)
             for seat, action in step.actions.items():
                 own[seat] += (action,)
+        for one in played.ends if played.finished else ():
+            _compare(game, known.setdefault(("over", one.seat, one.key), one), one)
     if game.spec.information is Information.IMPERFECT:
         _check_something_hidden(game, boards, lasts)
 

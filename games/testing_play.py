@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from games.game import CHANCE, Action, Event, Game, Information, Observation, State
+from games.game import CHANCE, Action, Event, Game, Information, Observation, SampleError, State
 from games.seeding import derive
 
 _NOT_A_VALUE_ERROR = (LookupError, TypeError, AttributeError, RuntimeError, ArithmeticError, OSError)
@@ -32,6 +32,8 @@ class Step(NamedTuple):
 
     actions: Mapping[int, Action]
     looks: tuple[Look, ...]
+    asides: tuple[Look, ...]
+    """What the seats were told that were not to act."""
     board: str
     rewards: tuple[float, ...]
     returns: tuple[float, ...]
@@ -47,6 +49,8 @@ class Play(NamedTuple):
     finished: bool
     board: str
     """At the end."""
+    ends: tuple[Look, ...]
+    """What every seat was told at the end, or where the episode was cut off those not to act."""
 
     def actions(self) -> tuple[tuple[tuple[int, Action], ...], ...]:
         """All moves, in a form that can be compared and hashed."""
@@ -88,24 +92,40 @@ def look(game: Game, observation: Observation) -> Look:
         fail(game, f"seat {seat} has {twice[0]!r} twice among its legal actions")
     if not observation.open and observation.allows(NO_ACTION):
         fail(game, f"seat {seat} is allowed {NO_ACTION!r}, and its observation is not open")
+    return _read(game, observation)
+
+
+def _look_aside(game: Game, observation: Observation) -> Look:
+    """Read an observation of a seat that is not to act."""
+    seat, legal = observation.seat, observation.legal_actions
+    if legal != ():
+        fail(game, f"seat {seat} is not to act and has the legal actions {legal!r}, not ()")
+    tried = [NO_ACTION, *[event.action for event in observation.events]]
+    if allowed := [action for action in tried if observation.allows(action)]:
+        fail(game, f"seat {seat} is not to act and is allowed {allowed[0]!r}")
+    return _read(game, observation)
+
+
+def _read(game: Game, observation: Observation) -> Look:
+    seat, legal = observation.seat, observation.legal_actions
     key, text = observation.key, observation.text
     if not isinstance(key, str) or not isinstance(text, str) or not text.strip():
         fail(game, f"seat {seat} sees the text {text!r} with the key {key!r}; both are strings, the text not empty")
     return Look(seat, key, text, legal, tuple(observation.events))
 
 
-def look_around(game: Game, state: State) -> tuple[Look, ...]:
-    """What every seat to act is told."""
+def look_around(game: Game, state: State) -> tuple[tuple[Look, ...], tuple[Look, ...]]:
+    """What every seat to act is told, and what every other seat is told."""
     seats = state.seats_to_act()
     if sorted(set(seats)) != sorted(seats) or not all(0 <= seat < game.spec.seats for seat in seats):
         fail(game, f"the seats to act are {seats}, of {game.spec.seats} seats")
-    found = []
-    for seat in seats:
+    looks: dict[bool, list[Look]] = {True: [], False: []}
+    for seat in [*seats, *sorted(set(range(game.spec.seats)) - set(seats))]:
         observation = state.observe(seat)
         if observation.seat != seat:
             fail(game, f"the observation of seat {seat} says that it is of seat {observation.seat}")
-        found.append(look(game, observation))
-    return tuple(found)
+        looks[seat in seats].append((look if seat in seats else _look_aside)(game, observation))
+    return tuple(looks[True]), tuple(looks[False])
 
 
 def play(game: Game, seed: int, policy: int, limit: int) -> Play:
@@ -117,24 +137,25 @@ def play(game: Game, seed: int, policy: int, limit: int) -> Play:
     check_returns(game, state, total)
     while (seats := state.seats_to_act()) and decisions < limit:
         looks: tuple[Look, ...] = ()
-        board, unread = "", []
+        asides: tuple[Look, ...] = ()
+        board, unread, idle = "", [], []
         if rng.random() * (len(steps) + 1) < _EARLY:
-            looks, board = _look_closely(game, state)
-            check_events(game, steps, looks)
+            looks, asides, board = _look_closely(game, state)
+            check_events(game, steps, looks + asides)
             unread = [(state.observe(one.seat), one) for one in looks]
+            idle = [(state.observe(one.seat), one) for one in asides]
         actions = {seat: choose(state.observe(seat), rng) for seat in seats}
         state.apply(actions)
-        late += [pair for pair in unread if rng.random() < 0.3]
+        if kept := [pair for pair in unread if rng.random() < 0.3]:
+            late += [*kept, *idle]
         rewards, returns = state.rewards(), state.returns()
         total = tuple([old + new for old, new in zip(total, rewards, strict=True)])
         check_returns(game, state, total)
-        steps.append(Step(actions, looks, board, rewards, returns))
+        steps.append(Step(actions, looks, asides, board, rewards, returns))
         decisions += len(seats)
-    if not seats:
-        _check_refused(game, state, {}, "a move after the end")
-        _check_refused(game, state, steps[-1].actions if steps else {0: NO_ACTION}, "a move after the end")
+    board, ends = _look_at_end(game, state, steps)
     _check_late(game, late[:6])
-    return Play(seed, policy, steps, decisions, not seats, state.board())
+    return Play(seed, policy, steps, decisions, not seats, board, ends)
 
 
 def check_returns(game: Game, state: State, total: tuple[float, ...]) -> None:
@@ -167,7 +188,7 @@ def replayed(game: Game, played: Play) -> Iterator[None]:
     """Play an episode again from its seed and actions, one move at each step, and compare all that was told."""
     state = game.new_episode(played.seed)
     for number, step in enumerate(played.steps):
-        if step.looks and look_around(game, state) != step.looks:
+        if step.looks and look_around(game, state) != (step.looks, step.asides):
             fail(game, f"replay of seed {played.seed} tells something else before move {number}")
         if step.looks and state.board() != step.board:
             fail(game, f"replay of seed {played.seed} has another board before move {number}")
@@ -179,11 +200,13 @@ def replayed(game: Game, played: Play) -> Iterator[None]:
         yield
     if state.board() != played.board or bool(state.seats_to_act()) == played.finished:
         fail(game, f"replay of seed {played.seed} ends in another way")
+    if look_around(game, state)[1] != played.ends:
+        fail(game, f"replay of seed {played.seed} tells something else at the end")
 
 
-def _look_closely(game: Game, state: State) -> tuple[tuple[Look, ...], str]:
+def _look_closely(game: Game, state: State) -> tuple[tuple[Look, ...], tuple[Look, ...], str]:
     """Look, try moves that must be refused, and look again: nothing may have changed."""
-    looks, board = look_around(game, state), state.board()
+    board, (looks, asides) = state.board(), look_around(game, state)
     if not isinstance(board, str) or not board.strip():
         fail(game, f"its board is {board!r}")
     first = {one.seat: one.legal[0] for one in looks}
@@ -193,9 +216,33 @@ def _look_closely(game: Game, state: State) -> tuple[tuple[Look, ...], str]:
         )
         if not state.observe(one.seat).open:
             _check_refused(game, state, first | {one.seat: NO_ACTION}, "an illegal action")
-    if (look_around(game, state), state.board()) != (looks, board):
+    if (look_around(game, state), state.board()) != ((looks, asides), board):
         fail(game, "a refused move, or looking on, changes what is told")
-    return looks, board
+    return looks, asides, board
+
+
+def _look_at_end(game: Game, state: State, steps: list[Step]) -> tuple[str, tuple[Look, ...]]:
+    """Look where an episode ended or was cut off, try to move on if it is over, and look again."""
+    board, returns, (looks, ends) = state.board(), state.returns(), look_around(game, state)
+    check_events(game, steps, ends)
+    if not looks:
+        _check_refused(game, state, {}, "a move after the end")
+        _check_refused(game, state, steps[-1].actions if steps else {0: NO_ACTION}, "a move after the end")
+    for one in ends:
+        _check_sample_aside(game, state, one.seat)
+    if (look_around(game, state), state.board(), state.returns()) != ((looks, ends), board, returns):
+        fail(game, "a move after the end, or looking on then, changes what is told")
+    return board, ends
+
+
+def _check_sample_aside(game: Game, state: State, seat: int) -> None:
+    """A seat that is not to act is given a state in which it is not to act either, or a SampleError."""
+    try:
+        sample = state.observe(seat).sample_state(random.Random(0))
+    except SampleError:
+        return
+    if sample is state or seat in sample.seats_to_act():
+        fail(game, f"the state sampled for seat {seat}, which is not to act, is the true one itself or asks it to act")
 
 
 def _check_refused(game: Game, state: State, actions: Mapping[int, Action], what: str) -> None:
@@ -213,5 +260,5 @@ def _check_refused(game: Game, state: State, actions: Mapping[int, Action], what
 
 def _check_late(game: Game, late: list[tuple[Observation, Look]]) -> None:
     for observation, then in late:
-        if look(game, observation) != then:
+        if (look if then.legal else _look_aside)(game, observation) != then:
             fail(game, f"an observation of seat {then.seat} tells something else once the state has moved on")

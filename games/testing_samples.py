@@ -201,7 +201,7 @@ def _chance_after_start(game: Game) -> list[Point]:
     if not _go_apart(futures):
         return []
     (seat, *_) = game.new_episode(seeds[0]).seats_to_act()
-    return [Point(Play(seeds[0], 0, [], 0, False, ""), 0, seat)]
+    return [Point(Play(seeds[0], 0, [], 0, False, "", ()), 0, seat)]
 
 
 def _future(state: State, policy: int) -> Future:

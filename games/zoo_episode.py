@@ -28,6 +28,8 @@ class ZooEpisode(ABC):
         self.around = around
         self.sights: dict[int, Sight] = {}
         """What each seat that must act now is shown; empty when the episode is over."""
+        self._last: dict[int, Sight] = {}
+        """What seats were shown last that the environment need not be asked for again, without legal actions."""
 
     @abstractmethod
     def reset(self, seed: int) -> None:
@@ -37,6 +39,17 @@ class ZooEpisode(ABC):
     def step(self, actions: Mapping[int, int]) -> tuple[float, ...]:
         """Play one action for each seat in `sights`; returns the rewards of all seats."""
 
+    def sight(self, seat: int) -> Sight:
+        """What any seat is shown now; one that has left, what it was shown last. No legal actions if it is not to act.
+
+        Raises RunError where the environment shows it nothing.
+        """
+        return self.sights.get(seat) or self._last.get(seat) or self._ask(seat)
+
+    @abstractmethod
+    def _ask(self, seat: int) -> Sight:
+        """What a seat is shown now that is not to act and still there."""
+
     @abstractmethod
     def views(self) -> dict[str, Any]:
         """What every agent that is still there is shown now, or was at the end."""
@@ -45,7 +58,7 @@ class ZooEpisode(ABC):
         """A second episode that goes on from here by itself; for environments without chance or outside resources."""
         with self.around:
             twin = type(self)(_copied(self.env), self.seats, self.around)
-        twin.sights = dict(self.sights)
+        twin.sights, twin._last = dict(self.sights), dict(self._last)
         return twin
 
     def _sight(self, agent: str, observation: Any, info: Mapping[str, Any]) -> Sight:
@@ -90,7 +103,7 @@ class AecEpisode(ZooEpisode):
     def views(self) -> dict[str, Any]:
         env = self.env
         with self.around:
-            return {agent: self._sight(agent, env.observe(agent), env.infos[agent]).shown for agent in env.agents}
+            return {agent: self._seen(agent).shown for agent in env.agents}
 
     def _look(self) -> None:
         """Let the dead step aside and see who is to move. When all are dead they stay, so that they can be observed."""
@@ -100,13 +113,22 @@ class AecEpisode(ZooEpisode):
             if all([ended[one] or cut[one] for one in agents]):
                 break
             if not (ended[agent] or cut[agent]):
-                sight = self._sight(agent, env.observe(agent), env.infos[agent])
+                sight = self._seen(agent)
                 if not sight.legal:
                     raise RunError(f"environment {env} gives {agent!r} no legal action")
                 self.sights = {self._seat(agent): sight}
                 return
+            self._last[self._seat(agent)] = self._seen(agent)._replace(legal=())
             env.step(None)
         self.sights = {}
+
+    def _ask(self, seat: int) -> Sight:
+        agent = list(self.seats)[seat]
+        with self.around:
+            return self._seen(agent)._replace(legal=())
+
+    def _seen(self, agent: str) -> Sight:
+        return self._sight(agent, self.env.observe(agent), self.env.infos.get(agent, {}))
 
 
 class ParallelEpisode(ZooEpisode):
@@ -125,6 +147,9 @@ class ParallelEpisode(ZooEpisode):
             self._look(observations, infos, live)
         return self._rewards(rewards)
 
+    def _ask(self, seat: int) -> Sight:
+        raise RunError(f"environment {self.env} has shown nothing to {list(self.seats)[seat]!r}")
+
     def views(self) -> dict[str, Any]:
         return dict(self._shown)
 
@@ -133,6 +158,7 @@ class ParallelEpisode(ZooEpisode):
     ) -> None:
         sights = {agent: self._sight(agent, shown, infos.get(agent, {})) for agent, shown in observations.items()}
         self._shown = {agent: sight.shown for agent, sight in sights.items()}
+        self._last |= {self._seat(agent): sight._replace(legal=()) for agent, sight in sights.items()}
         acting = {self._seat(agent): sights[agent] for agent in (self.env.agents if live is None else live)}
         self.sights = {seat: acting[seat] for seat in sorted(acting) if acting[seat].legal}
         if acting and not self.sights:

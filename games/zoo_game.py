@@ -11,6 +11,7 @@ from games.game import Action, Dynamics, Event, Game, GameSpec, Information, Obs
 from games.seeding import derive
 from games.spec import SpecError
 from games.text.arrays import digest
+from games.text.words import signed
 from games.text.zoo import ZooWords
 from games.zoo_episode import AecEpisode, ParallelEpisode, Sight, ZooEpisode
 
@@ -146,7 +147,25 @@ class PettingZooState(State):
         return tuple(self.episode.sights) if len(self.log) < self.game.spec.max_turns else ()
 
     def observe(self, seat: int) -> "PettingZooObservation":
-        return PettingZooObservation(self, seat, len(self.log), self._seen[seat])
+        if seat in self.seats_to_act():
+            return PettingZooObservation(self, seat, self.episode.sights[seat], tuple(self.legal(seat)), "")
+        sight = self.episode.sight(seat)._replace(legal=())
+        with self.episode.around:
+            shown = self.game.words.aside(self.episode.env, self.game.agents[seat], sight.shown)
+        return PettingZooObservation(self, seat, sight._replace(shown=shown), (), self.ending(seat))
+
+    def since(self, seat: int) -> int:
+        """How many decisions had been made before the seat's own last one."""
+        return self._seen[seat]
+
+    def ending(self, seat: int) -> str:
+        """How the episode ended, as far as a seat may know; empty while it goes on."""
+        if self.seats_to_act():
+            return ""
+        if self.game.facts.information is not Information.PERFECT:
+            return f"Over. Your return: {signed(self._returns[seat])}"
+        shares = zip(self.game.agents, self._returns, strict=True)
+        return "Over. Returns: " + ", ".join([f"{signed(value)} for {agent}" for agent, value in shares])
 
     def legal(self, seat: int) -> dict[Action, int]:
         """The legal actions of a seat to act: name -> the environment's number, in rising order."""
@@ -207,15 +226,16 @@ class PettingZooState(State):
 class PettingZooObservation(Observation):
     """What one seat was shown, held by itself: the environment may move on."""
 
-    __slots__ = ("_at", "_legal", "_sight", "_since", "_state", "seat")
+    __slots__ = ("_at", "_ending", "_legal", "_sight", "_since", "_state", "seat")
 
-    def __init__(self, state: PettingZooState, seat: int, at: int, since: int) -> None:
+    def __init__(self, state: PettingZooState, seat: int, sight: Sight, legal: tuple[Action, ...], ending: str) -> None:
         self._state = state
         self.seat = seat
-        self._at = at
-        self._since = since
-        self._sight: Sight = state.episode.sights[seat]
-        self._legal = tuple(state.legal(seat))
+        self._at = len(state.log)
+        self._since = state.since(seat)
+        self._sight = sight
+        self._legal = legal
+        self._ending = ending
 
     @property
     def shown(self) -> Any:
@@ -230,11 +250,11 @@ class PettingZooObservation(Observation):
     def text(self) -> str:
         game = self._state.game
         agent = game.agents[self.seat]
-        return f"You are {agent}.\n{game.words.view(self._sight.shown, agent)}"
+        return f"You are {agent}.\n{game.words.view(self._sight.shown, agent)}\n{self._ending}".rstrip()
 
     @property
     def key(self) -> str:
-        return digest(self.seat, self._sight.shown, self._sight.legal)
+        return digest(self.seat, self._sight.shown, self._sight.legal, *([self._ending] if self._ending else []))
 
     @property
     def events(self) -> Sequence[Event]:

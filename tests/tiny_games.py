@@ -45,10 +45,12 @@ class CoinsObservation(Observation):
         self.state = state
         self.coin = state.coins[seat]
         self.log = tuple(state.log)
+        self.acts = seat in state.seats_to_act()
+        self.over = not state.seats_to_act()
 
     @property
     def legal_actions(self) -> tuple[Action, ...]:
-        return ("bid", "pass", "fold")[: 2 + len(self.log) % 2]
+        return ("bid", "pass", "fold")[: 2 + len(self.log) % 2] if self.acts else ()
 
     @property
     def text(self) -> str:
@@ -310,10 +312,54 @@ def observed(observation: type[CoinsObservation]) -> type[CoinsState]:
     return state(observation=observation)
 
 
+def moves_of(observation: CoinsObservation) -> tuple[Action, ...]:
+    return ("bid", "pass", "fold")[: 2 + len(observation.log) % 2]
+
+
+def short(**changed: Any) -> type[CoinsState]:
+    """As `seen`, with two moves and a die of one face, so that the same is met again and again."""
+    return type(
+        "ShortState",
+        (seen(**changed),),
+        {
+            "roll": lambda self: "1",
+            "seats_to_act": lambda self: (self.moves(),) if self.moves() < 2 else (),
+            "returns": lambda self: (0.0, 0.0),
+        },
+    )
+
+
+def tells_at_end(observation: CoinsObservation) -> str:
+    """What the seat knows, and at the end the other coin too, each in words of its own."""
+    told = f"Your coin is {observation.coin}. {observation.log}"
+    return f"{told}. The other coin is {other_coin(observation)}" if observation.over else told
+
+
+def happened_and_coin(observation: CoinsObservation) -> Sequence[Event]:
+    return (*observation.log[2 * observation.seat :], Event(CHANCE, other_coin(observation)))
+
+
+def stir(state: CoinsState) -> None:
+    """Once the episode is over, a look turns the first coin to tails."""
+    if not state.seats_to_act():
+        state.coins[0] = "T"
+
+
+class Resurrecting(CoinsObservation):
+    """At the end it samples states in which the seat is to act again."""
+
+    def sample_state(self, rng: random.Random) -> State:
+        sample = super().sample_state(rng)
+        assert isinstance(sample, CoinsState)
+        if self.over:
+            sample.log = sample.log[: 4 + 2 * self.seat]
+        return sample
+
+
 BROKEN: dict[str, tuple[Coins, str]] = {
     "text leaks": (Coins(seen(text=property(lambda self: f"{self.coin} {other_coin(self)}"))), "different text"),
     "legal actions leak": (
-        Coins(seen(legal_actions=property(lambda self: ("bid", other_coin(self))))),
+        Coins(seen(legal_actions=property(lambda self: ("bid", other_coin(self)) if self.acts else ()))),
         "different legal",
     ),
     "events leak": (
@@ -420,6 +466,47 @@ BROKEN: dict[str, tuple[Coins, str]] = {
     "declares samples and has none": (Coins(observed(Unable)), "draws failed"),
     "has samples and declares none": (Coins(can_sample_state=False), "cannot sample states, and does"),
     "hides nothing": (Coins(observed(HidesNothing)), "tells the whole board|true board"),
+    "legal actions of a seat that is not to act": (
+        Coins(seen(legal_actions=("bid", "pass"))),
+        "is not to act and has the legal actions",
+    ),
+    "legal actions at the end": (
+        Coins(seen(legal_actions=property(lambda self: moves_of(self) if self.acts or self.over else ()))),
+        "is not to act and has the legal actions",
+    ),
+    "allows a move at the end": (
+        Coins(seen(allows=lambda self, action: action in moves_of(self) and (self.acts or self.over))),
+        "is not to act and is allowed",
+    ),
+    "no text at the end": (
+        Coins(seen(text=property(lambda self: "" if self.over else CoinsObservation.text.fget(self)))),
+        "the text not empty",
+    ),
+    "text leaks to a seat that waits": (
+        Coins(seen(text=property(lambda self: f"{self.coin} {'' if self.acts else other_coin(self)}"))),
+        "different text",
+    ),
+    "text leaks at the end": (
+        Coins(short(text=property(lambda self: f"You: {self.coin} {other_coin(self) if self.over else ''}"))),
+        "told at the end what it did not see|different text",
+    ),
+    "text and key leak at the end": (
+        Coins(short(text=property(tells_at_end), key=property(tells_at_end))),
+        "told at the end what it did not see",
+    ),
+    "events leak at the end": (
+        Coins(short(events=property(lambda self: happened_and_coin(self) if self.over else self.log))),
+        "different events|which is not its own last decision",
+    ),
+    "events forget the end": (
+        Coins(seen(events=property(lambda self: () if self.over else CoinsObservation.events.fget(self)))),
+        "its own last decision",
+    ),
+    "looking at the end changes it": (
+        Coins(state(observe=lambda self, seat: stir(self) or CoinsState.observe(self, seat))),
+        "looking on",
+    ),
+    "sample at the end goes on": (Coins(observed(Resurrecting)), "not to act, is the true one itself or asks"),
     "name that cannot be read": (Coins(name="coins("), "cannot be read"),
     "no rules": (Coins(rules=" "), "rules"),
 }

@@ -43,13 +43,19 @@ class LiarsDice(Words):
 
     def board(self, state: Any) -> str:
         history = state.history()
-        hands = ", ".join(f"seat {seat} has {self._hand(history, seat)}" for seat in range(self.seats))
-        return "\n".join([f"Dice: {hands}", *self._bids(history), self.status(state)])
+        return "\n".join([self._dice(history), *self._bids(history), self.status(state)])
 
     def view(self, state: Any, seat: int) -> str:
         history = state.history()
         head = f"You are seat {seat}. Your dice: {self._hand(history, seat)} ({self.total} dice in play)."
         return "\n".join([head, *self._bids(history)])
+
+    def ending(self, state: Any, seat: int) -> str:
+        """All dice are shown."""
+        return f"{self._dice(state.history())}\n{self.status(state)}"
+
+    def _dice(self, history: list[int]) -> str:
+        return "Dice: " + ", ".join(f"seat {seat} has {self._hand(history, seat)}" for seat in range(self.seats))
 
     def _hand(self, history: list[int], seat: int) -> str:
         """Faces of a seat, lowest first, since their order is not known to it."""

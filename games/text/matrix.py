@@ -110,13 +110,14 @@ class Matrix(Words):
     def board(self, state: Any) -> str:
         if not state.is_terminal():
             return self.status(state)
-        chosen = self.stage.called(tuple(state.history()))
-        return ", ".join(f"seat {seat}: {name}" for seat, name in enumerate(chosen)) + "\n" + self.status(state)
+        return f"{self._chosen(state)}\n{self.status(state)}"
 
     def view(self, state: Any, seat: int) -> str:
-        if state.is_terminal():
-            return self.board(state)
-        return f"You are seat {seat}.\n{self.stage.payoffs(seat)}"
+        return f"You are seat {seat}.\n{self._chosen(state) if state.is_terminal() else self.stage.payoffs(seat)}"
+
+    def _chosen(self, state: Any) -> str:
+        names = self.stage.called(tuple(state.history()))
+        return "Chosen: " + ", ".join(f"{name} by seat {seat}" for seat, name in enumerate(names))
 
     def action(self, state: Any, seat: int, action: int) -> str:
         return self.stage.names[seat][action]

@@ -1,6 +1,7 @@
 """Words of the small poker games: Kuhn poker and Leduc poker, for any number of players."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from games.spec import SpecError
@@ -54,6 +55,13 @@ class Kuhn(Words):
         history = cards[0][2] if cards[0] else ""
         return "\n".join(["Cards: " + ", ".join(lines), *self._betting(history), self.status(state)])
 
+    def ending(self, state: Any, seat: int) -> str:
+        """Cards are shown where more than one player is left: all who bet, or all where nobody did."""
+        hands = [found for at in range(self.seats) if (found := _KUHN.match(state.information_state_string(at)))]
+        betting = hands[0][2]
+        left = sorted({place % self.seats for place, move in enumerate(betting) if move == "b"}) or range(self.seats)
+        return _showdown({seat: self.ranks[int(hands[seat][1])] for seat in left}, self.status(state))
+
     def view(self, state: Any, seat: int) -> str:
         found = _KUHN.match(state.information_state_string(seat))
         if found is None:
@@ -79,6 +87,14 @@ class Kuhn(Words):
         return f"deal-{self.ranks[outcome]}"
 
 
+def _showdown(cards: Mapping[int, str], status: str) -> str:
+    """The cards that are shown, by seat, where more than one hand is left, and how it ended."""
+    if len(cards) == 1:
+        return f"No cards are shown.\n{status}"
+    shown = ", ".join(f"seat {seat} has {card}" for seat, card in cards.items())
+    return f"Showdown: {shown}.\n{status}"
+
+
 class _Hand(NamedTuple):
     """What OpenSpiel's information state of Leduc poker tells one seat."""
 
@@ -91,6 +107,8 @@ class _Hand(NamedTuple):
     """Put in by each seat so far."""
     betting: tuple[str, str]
     """Of each round, in words."""
+    out: frozenset[int]
+    """Seats that have folded."""
 
 
 class Leduc(Words):
@@ -154,9 +172,20 @@ class Leduc(Words):
             *self._betting(hand),
         ]
         if not state.is_terminal():
-            owed = max(hand.chips) - hand.chips[seat]
-            lines += [self._chips(hand), f"To call: {owed}" + ("." if owed else " (nothing to match: call checks).")]
+            lines += [self._chips(hand), self._owed(hand, seat)]
         return "\n".join(lines)
+
+    def _owed(self, hand: _Hand, seat: int) -> str:
+        if seat in hand.out:
+            return "You have folded."
+        owed = max(hand.chips) - hand.chips[seat]
+        return f"To call: {owed}" + ("." if owed else " (nothing to match: call checks).")
+
+    def ending(self, state: Any, seat: int) -> str:
+        """Cards are shown where more than one player has not folded."""
+        hands = [self._hand(state, at) for at in range(self.seats)]
+        left = [at for at in range(self.seats) if at not in hands[0].out]
+        return _showdown({at: self._card(hands[at].private) for at in left}, self.status(state))
 
     def _hand(self, state: Any, seat: int) -> _Hand:
         facts = dict(_LEDUC.findall(state.information_state_string(seat)))
@@ -168,6 +197,7 @@ class Leduc(Words):
             pot=int(float(facts["Pot"])),
             chips=[_STACK - int(float(money)) for money in facts["Money"].split()],
             betting=(self._moves(facts["Round1"].split(), out), self._moves(facts["Round2"].split(), out)),
+            out=frozenset(out),
         )
 
     def _moves(self, numbers: list[str], out: set[int]) -> str:

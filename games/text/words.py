@@ -1,18 +1,25 @@
 """The interface between an OpenSpiel game and the words people and language models read."""
 
+import re
 from typing import Any
 
 import pyspiel
 
-from games.spiel_facts import BOARD_IS_ALL, FORGETS
+from games.spiel_facts import BOARD_IS_ALL, FORGETS, SEEN_AT_MOVES
 from games.spiel_history import decides, replayed, short
+from games.spiel_recipe import Recipe
+
+
+_TURN = re.compile(r"\s*It is your turn to \w+\.")
+"""What OpenSpiel tells every seat of bridge, also those that are not to bid."""
 
 
 class Words:
     """How one OpenSpiel game speaks. This base class gives OpenSpiel's own strings.
 
-    `view` and `action` may use only what the seat knows: they must be equal wherever the seat's information state
-    is (and the action, for `action`). Action names must be unique within a position and hold no line breaks.
+    `view`, `ending` and `action` may use only what the seat knows: they must be equal wherever the seat's information
+    state is (and the action, for `action`). Seats that are not to act are asked for views too, and all seats at the
+    end. Action names must be unique within a position and hold no line breaks.
     The constructor raises SpecError for parameters that OpenSpiel accepts and then cannot play.
     """
 
@@ -31,6 +38,7 @@ class Words:
         one_shot = kind.information == pyspiel.GameType.Information.ONE_SHOT
         complete = self._remembers and kind.short_name not in FORGETS
         self._tells_all = complete or one_shot or kind.short_name in BOARD_IS_ALL
+        self._at_moves = not SEEN_AT_MOVES.isdisjoint(Recipe(kind.short_name, game.get_parameters(), "").names())
 
     def title(self) -> str:
         return str(self.game.get_type().long_name)
@@ -49,7 +57,10 @@ class Words:
         return str(state) or f"Moves so far: {state.history_str()}"
 
     def seen(self, state: Any, seat: int) -> str:
-        """What OpenSpiel shows a seat: the board in games of perfect information, else its information state."""
+        """What OpenSpiel shows a seat: the board in games of perfect information, else its information state.
+
+        In the games of SEEN_AT_MOVES it is true where the seat is to act, and only there.
+        """
         if self._remembers:
             return str(state.information_state_string(seat))
         return str(state.observation_string(seat))
@@ -60,8 +71,8 @@ class Words:
         Otherwise a digest of the rest is added: of all moves in games of perfect information, else of what the seat
         was shown, could choose and chose at each of its decisions.
         """
-        shown = self.seen(state, seat)
-        if self._tells_all:
+        shown = self._shown(state, seat)
+        if self._tells_all and not self._looks_back(state, seat):
             return shown
         if self._perfect:
             return f"{shown}\n#{short(state.history())}"
@@ -73,7 +84,27 @@ class Words:
         return f"{shown}\n#{short(past, state.legal_actions(seat))}"
 
     def view(self, state: Any, seat: int) -> str:
-        return self.seen(state, seat) or "Nothing has happened yet."
+        shown = self._shown(state, seat)
+        return (shown if decides(state, seat) else _TURN.sub("", shown)) or "Nothing has happened yet."
+
+    def _shown(self, state: Any, seat: int) -> str:
+        """As `seen`; where that is not true, what the seat saw at its last decision."""
+        if not self._looks_back(state, seat):
+            return self.seen(state, seat)
+        own = [self.seen(spot, seat) for spot, _ in replayed(state) if decides(spot, seat)]
+        return own[-1] if own else ""
+
+    def _looks_back(self, state: Any, seat: int) -> bool:
+        return self._at_moves and not decides(state, seat)
+
+    def ending(self, state: Any, seat: int) -> str:
+        """What the end tells a seat besides its view: how it ended, and what the rules then show everybody.
+
+        Where something is hidden that is the seat's own return alone, since those of others may tell what they held.
+        """
+        if self._perfect:
+            return self.status(state)
+        return f"Over. Your return: {signed(state.returns()[seat])}"
 
     def action(self, state: Any, seat: int, action: int) -> str:
         return " ".join(str(state.action_to_string(seat, action)).split())

@@ -61,6 +61,10 @@ class ZooWords:
     def view(self, sight: Any, agent: str) -> str:
         return show(sight)
 
+    def aside(self, env: Any, agent: str, sight: Any) -> Any:
+        """What an agent that is not to act is shown, arranged as `view` reads it."""
+        return sight
+
     def action(self, env: Any, agent: str, number: int) -> str:
         return str(number)
 

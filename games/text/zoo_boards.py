@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from games.game import Information, Utility
+from games.text.arrays import frozen
 from games.text.zoo import CleanWords, Facts
 
 
@@ -160,6 +161,12 @@ class Go(CleanWords):
         own, other = sight[:, :, 1], sight[:, :, 0]
         board = np.where(own, 1 if black else 2, np.where(other, 2 if black else 1, 0))
         return f"You play {'Black (X)' if black else 'White (O)'}.\n" + self._draw(board)
+
+    def aside(self, env: Any, agent: str, sight: Any) -> Any:
+        """The environment puts the one who moved last first, whoever looks: exchange the two of each pair."""
+        if agent == env.unwrapped.agent_selection:
+            return sight
+        return frozen(sight[:, :, [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14, 16]])
 
     def board(self, env: Any) -> str:
         board = env.unwrapped._go.board
