@@ -30,7 +30,7 @@ from agents.models.source import SMOLLM2, Api, Backend, Dtype, Source
 from agents.parsing import PARSER_VERSION, spoken
 from agents.prompts import Scene, reflection_prompt, turn_prompt
 from agents.prompts import templates as templates_of
-from agents.telling import one_line, opening_of, told, turns_of
+from agents.telling import one_line, opening_of, outcome, told, turns_of
 from games.errors import UserError
 from games.game import Game, Observation
 from games.seeding import derive
@@ -162,18 +162,20 @@ class Language(Agent):
 
         A lesson may be empty: it is recorded, and not told later.
         """
-        reflection = await self._look_back(trajectory) if self._memory.reflects else None
-        self._memory.close(trajectory, self.setup.game.spec, reflection.text if reflection else "")
+        ending = outcome(trajectory, self.setup.game.spec, spoken(self._said))
+        reflection = await self._look_back(trajectory, ending) if self._memory.reflects else None
+        self._memory.close(trajectory, ending, reflection.text if reflection else "")
         self._attempt, self._said, self._refusal = 0, "", ""
         return reflection
 
-    async def _look_back(self, trajectory: Trajectory) -> Reflection:
+    async def _look_back(self, trajectory: Trajectory, ending: str) -> Reflection:
         seed = derive(self.setup.seed, "reflect", trajectory.episode, len(trajectory.steps), 0)
         sampling = self._sampling._replace(max_tokens=max(self._sampling.max_tokens, REFLECTION_TOKENS))
         model = await self._model()
 
         async def asked(recall: Recall) -> Generation:
-            prompt = reflection_prompt(self._templates, self._scene(trajectory.episode, recall), trajectory)
+            scene = self._scene(trajectory.episode, recall)
+            prompt = reflection_prompt(self._templates, scene, trajectory, ending)
             return await model.generate(prompt, sampling, seed)
 
         turns = told(opening_of(trajectory), turns_of(trajectory), trajectory.seat)

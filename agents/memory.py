@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from agents.agent import Trajectory
 from agents.telling import Turn, episode_in_words, told
-from games.game import Action, Event, GameSpec, Observation
+from games.game import Action, Event, Observation
 
 Kept: TypeAlias = Literal["none", "history", "reflection", "both"]
 """What is kept of earlier episodes: how they went, the agent's reflections on them, both, or nothing."""
@@ -93,11 +93,11 @@ class Memory:
         """The reflections that are told."""
         return self._reflections[-self._limits.reflections :]
 
-    def close(self, trajectory: Trajectory, spec: GameSpec, reflection: str) -> None:
-        """An episode is over: keep of it what is to be kept. The reflection may be empty."""
+    def close(self, trajectory: Trajectory, ending: str, reflection: str) -> None:
+        """Keep what is to be kept of an episode that is over; `ending` says how. The reflection may be empty."""
         if reflection:
             self._reflections.append(f"After episode {trajectory.episode}: {reflection}")
         if self._kept in ("history", "both"):
-            self._past.append(episode_in_words(trajectory, spec, self._limits.turns))
+            self._past.append(episode_in_words(trajectory, ending, self._limits.turns))
         self.episode = trajectory.episode + 1
         self._opening, self._turns, self._now = (), [], None

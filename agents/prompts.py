@@ -11,7 +11,6 @@ from typing import NamedTuple
 from agents.agent import Trajectory
 from agents.memory import Recall
 from agents.models.model import Message
-from agents.telling import outcome
 from games.errors import UserError
 from games.game import Action, GameSpec, Observation
 from games.seeding import digest
@@ -136,9 +135,9 @@ def turn_prompt(
     return _messages(templates, "turn", scene, observation.seat, values)
 
 
-def reflection_prompt(templates: Templates, scene: Scene, trajectory: Trajectory) -> list[Message]:
-    """Ask for a lesson of an episode that is over."""
-    values = {"sight": trajectory.final.text.strip("\n"), "outcome": outcome(trajectory, scene.spec)}
+def reflection_prompt(templates: Templates, scene: Scene, trajectory: Trajectory, ending: str) -> list[Message]:
+    """Ask for a lesson of an episode that is over; `ending` says how it ended."""
+    values = {"sight": trajectory.final.text.strip("\n"), "outcome": ending}
     return _messages(templates, "reflect", scene, trajectory.seat, values)
 
 

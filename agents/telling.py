@@ -30,9 +30,7 @@ def turns_of(trajectory: Trajectory) -> list[Turn]:
     """The turns of an episode that is over."""
     steps = trajectory.steps
     later = [*[step.observation for step in steps[1:]], trajectory.final]
-    return [
-        Turn(step.observation.text, step.action, tuple(then.events)) for step, then in zip(steps, later, strict=True)
-    ]
+    return [Turn(step.observation.text, step.action, then.events) for step, then in zip(steps, later, strict=False)]
 
 
 def opening_of(trajectory: Trajectory) -> Sequence[Event]:
@@ -59,8 +57,8 @@ def _told_turn(turn: Turn, seat: int) -> str:
     return "\n".join([*lines, *filter(None, [_happened(turn.after, seat)])])
 
 
-def episode_in_words(trajectory: Trajectory, spec: GameSpec, latest: int) -> str:
-    """An earlier episode as a later one is told of it, with its latest turns."""
+def episode_in_words(trajectory: Trajectory, ending: str, latest: int) -> str:
+    """An earlier episode as a later one is told of it: its latest turns, and how it ended."""
     seat = trajectory.seat
     return "\n".join(
         [
@@ -68,20 +66,25 @@ def episode_in_words(trajectory: Trajectory, spec: GameSpec, latest: int) -> str
             *told(opening_of(trajectory), turns_of(trajectory), seat, latest),
             "At its end you saw:",
             trajectory.final.text.strip("\n"),
-            outcome(trajectory, spec),
+            ending,
         ]
     )
 
 
-def outcome(trajectory: Trajectory, spec: GameSpec) -> str:
-    """How an episode really ended for its seat, and with which score."""
-    return " ".join([*_ended(trajectory), *_won(trajectory, spec), _score(trajectory, spec)])
+def outcome(trajectory: Trajectory, spec: GameSpec, answered: str = "") -> str:
+    """How an episode really ended for its seat, and with which score.
+
+    `answered` is the seat's last answer, which is told where it ended the episode.
+    """
+    return " ".join([*_ended(trajectory, answered), *_won(trajectory, spec), _score(trajectory, spec)])
 
 
-def _ended(trajectory: Trajectory) -> list[str]:
+def _ended(trajectory: Trajectory, answered: str) -> list[str]:
     why = trajectory.termination
     if trajectory.at_fault:
-        return [f"It ended by a fault of yours: you {_FAULTS.get(why, f'could not go on ({why.value})')}."]
+        told_again = answered and why in (Termination.ILLEGAL, Termination.UNPARSABLE)
+        said = f" (you answered: {one_line(answered)})" if told_again else ""
+        return [f"It ended by a fault of yours: you {_FAULTS.get(why, f'could not go on ({why.value})')}{said}."]
     if why is Termination.MAX_TURNS:
         return ["It was cut off, since it had reached the largest number of turns."]
     if why is not Termination.FINISHED:

@@ -6,6 +6,8 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator
 
-from agents import registry
+from agents import language, registry
 from agents.agent import Agent, Setup
 from agents.archetypes import PRIORITIES
 from agents.constant import Always
+from agents.models.pool import Models
 from agents.parameters import parameters
 from agents.registry import agent_class, recipe
 from agents.testing import AgentCheckError, check_agent
@@ -91,10 +94,13 @@ def replayed(game: Game, seed: int, played: list[dict[int, Action]]) -> State:
     return state
 
 
-@pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a tiny model, which computes with one thread: others test beside it."""
     pytest.importorskip("transformers")
-    return tiny_folder(tmp_path_factory.mktemp("tiny"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language, "Models", partial(Models, threads=lambda: 1))
+        yield tiny_folder(tmp_path_factory.mktemp("tiny"))
 
 
 # The registry

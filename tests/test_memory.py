@@ -145,7 +145,7 @@ def test_the_same_memory_tells_of_earlier_episodes_as_it_is_told_to_keep_them() 
         assert memory.reflects is (kept in ("reflection", "both"))
         for number in (1, 2):
             lesson = f"lesson {number}" if memory.reflects or number == 1 else ""
-            memory.close(trajectory("r0c0", "r1c1", episode=number), SPEC, lesson)
+            memory.close(trajectory("r0c0", "r1c1", episode=number), "It is over.", lesson)
         recall = memory.recall(0)
         assert (len(recall.episodes), len(recall.reflections)) == (episodes, reflections)
         assert recall.turns == []
@@ -154,18 +154,18 @@ def test_the_same_memory_tells_of_earlier_episodes_as_it_is_told_to_keep_them() 
 def test_an_earlier_episode_is_told_with_its_seat_its_moves_its_end_and_its_outcome() -> None:
     memory = Memory("history", Limits(5, 9, 9))
     moves = ("r0c0", "r1c1", "r0c1", "r2c2", "r0c2")
-    memory.close(trajectory(*moves)._replace(total=1, success=True), SPEC, "")
+    memory.close(trajectory(*moves), "You won.", "")
     (episode,) = memory.recall(1).episodes
     assert episode.startswith("Episode 1. You were seat 0.\nYou saw:")
     assert "You played r0c1. Seat 1 played r2c2." in episode
     assert "At its end you saw:\nYou play x.\n   c0 c1 c2\nr0  x  x  x" in episode
-    assert episode.endswith("You won. Your return: 1 (possible: -1 to 1).")
+    assert episode.endswith("\nYou won.")
 
 
 def test_the_oldest_episodes_and_reflections_go_first() -> None:
     memory = Memory("both", Limits(5, 2, 3))
     for number in range(1, 6):
-        memory.close(trajectory("r0c0", "r1c1", episode=number), SPEC, f"lesson {number}")
+        memory.close(trajectory("r0c0", "r1c1", episode=number), "It is over.", f"lesson {number}")
     recall = memory.recall(0)
     assert [episode[:10] for episode in recall.episodes] == ["Episode 4.", "Episode 5."]
     assert recall.reflections == [f"After episode {number}: lesson {number}" for number in (3, 4, 5)]
