@@ -8,7 +8,7 @@ from agents.generation import Generation
 from agents.models.limits import BudgetError
 from agents.registry import Recipe
 from arena.episode import Ended, EpisodePlan, EpisodeRecord, OnTurn, Played, forfeit, play_episode, together
-from arena.referee import AskedInVainError, Fault, MakesAgent, Referee, Watch
+from arena.referee import AskedInVainError, Fault, MakesAgent, Note, Referee, Watch
 from arena.rules import MatchRules
 from games.errors import in_words
 from games.game import Action, Game, GameSpec, Termination
@@ -74,6 +74,9 @@ class VoidMatchError(Exception):
 class Listener(Protocol):
     """Is told of a match as it goes on."""
 
+    def note(self, note: Note) -> None:
+        """A seat made a decision that carries more than its action, or one that was a fault; its turn is not over."""
+
     def turn(self, seat: int, action: str) -> None:
         """A seat's action was played."""
 
@@ -109,6 +112,7 @@ async def play_match(
     """
     referee = Referee(match.rules, match.seed ^ match.replica, watch)
     guarded = _Guarded(listener) if listener is not None else None
+    referee.on_note = guarded.note if guarded is not None else None
     try:
         agents = await _seat(match, game, recipes, referee, make)
         if isinstance(agents, MatchResult):
@@ -134,6 +138,9 @@ class _Guarded:
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
+
+    def note(self, note: Note) -> None:
+        self._tell(self._listener.note, note)
 
     def turn(self, seat: int, action: str) -> None:
         self._tell(self._listener.turn, seat, action)

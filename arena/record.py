@@ -1,11 +1,14 @@
 """Match results as columns: the Arrow tables that a store takes and that travel between processes cheaply."""
 
+import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from agents.generation import Generation
+from arena.generations import MAX_RAW
 from arena.match import Match, MatchResult
 
 _TEXTS = pa.list_(pa.string())
@@ -81,8 +84,37 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             "text": pa.string(),
         }
     ),
+    "generations": pa.schema(
+        {
+            "match_id": pa.string(),
+            "episode": pa.int32(),
+            "turn": pa.int32(),
+            "seat": pa.int32(),
+            "attempt": pa.int32(),
+            "phase": pa.string(),
+            "number": pa.int32(),
+            "model": pa.string(),
+            "raw": pa.string(),
+            "prompt_ids": _INTEGERS,
+            "completion_ids": _INTEGERS,
+            "logprobs": pa.list_(pa.float32()),
+            "finish_reason": pa.string(),
+            "sampling": pa.string(),
+            "constrained": pa.bool_(),
+            "prompt_tokens": pa.int32(),
+            "completion_tokens": pa.int32(),
+            "seconds": pa.float64(),
+            "price": pa.float64(),
+            "prompt": pa.string(),
+            "notes": pa.string(),
+        }
+    ),
 }
 """Table name -> columns, in the order of the rows that a Recorder keeps."""
+
+
+PLAY, REFLECT = "play", "reflect"
+"""What a model was asked for: a decision, or a look back on an episode."""
 
 
 class Run(NamedTuple):
@@ -136,6 +168,9 @@ class Recorder:
             rows["reflections"].append(
                 (match.match_id, note.episode, note.seat, match.names[note.agent], _valid(note.text))
             )
+            if note.generations:
+                place = (match.match_id, note.episode, None, note.seat, 0, REFLECT)
+                rows["generations"] += _generations(place, note.generations)
 
     def void(self, match: Match, run: Run, reason: str) -> None:
         """Keep an attempt that came to nothing, and why."""
@@ -195,6 +230,9 @@ class Recorder:
                         note.extra,
                     )
                 )
+                if note.generations:
+                    place = (match_id, record.episode, note.turn, note.seat, note.attempt, PLAY)
+                    self._rows["generations"] += _generations(place, note.generations)
 
 
 def merge(batches: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
@@ -204,6 +242,34 @@ def merge(batches: Iterable[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
         for name, table in batch.items():
             parts.setdefault(name, []).append(table)
     return {name: pa.concat_tables(tables) for name, tables in parts.items()}
+
+
+def _generations(place: tuple[Any, ...], generations: Sequence[Generation]) -> list[tuple[Any, ...]]:
+    """The rows of what models answered, one after the other, for one decision or reflection.
+
+    `place` holds match_id, episode, turn, seat, attempt and phase.
+    """
+    return [
+        (
+            *place,
+            number,
+            _valid(generation.model),
+            _valid(generation.raw[:MAX_RAW]),
+            generation.prompt_ids,
+            generation.completion_ids,
+            generation.logprobs,
+            _valid(generation.finish_reason),
+            json.dumps(generation.sampling),
+            generation.constrained,
+            generation.prompt_tokens,
+            generation.completion_tokens,
+            generation.seconds,
+            generation.price,
+            _valid(generation.prompt),
+            json.dumps(generation.notes),
+        )
+        for number, generation in enumerate(generations)
+    ]
 
 
 def _table(name: str, rows: list[tuple[Any, ...]]) -> pa.Table:

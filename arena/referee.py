@@ -12,12 +12,11 @@ from agents.agent import Agent, Decision, Pace, ProviderError, Reflection, Setup
 from agents.generation import Generation
 from agents.models.limits import BudgetError
 from agents.registry import Recipe, ours
+from arena.generations import MAX_RAW as MAX_RAW
+from arena.generations import kept
 from arena.rules import MatchRules
 from games.errors import UserError, in_words
 from games.game import Action, Observation, Termination
-
-MAX_RAW = 100_000
-"""Characters of what an agent said that are kept."""
 
 OUTSIDE, ACTING, STARTED, MATCH = 0.0, 0, 1, 2
 """Places in a watch: which agent of the match is acting (its place + 1, or OUTSIDE), since when, in which match."""
@@ -97,6 +96,8 @@ class Referee:
         self._watch: Watch = watch if watch is not None else [0.0] * 3
         self._order: Sequence[int] = range(1 << 16)
         self.notes: list[Note] = []
+        self.on_note: Callable[[Note], None] | None = None
+        """Is told of each note as it is taken."""
         self.unserved: int | None = None
         """The agent (its place in the match) that raised a ProviderError."""
         self._ours: set[int] = set()
@@ -127,7 +128,10 @@ class Referee:
         if found is None or isinstance(found, Fault):
             return found
         if isinstance(found, Reflection) and isinstance(found.text, str):
-            return Reflection(str.__str__(found.text), found.generations)
+            generations = self._generations(found, trajectory.seat)
+            if isinstance(generations, Fault):
+                return generations
+            return Reflection(str.__str__(found.text), generations)
         return Fault(Termination.CRASHED, f"reflect returned {type(found).__name__}, not a Reflection")
 
     async def decide(self, agent: Agent, observation: Observation, turn: int) -> Action | Fault:
@@ -150,11 +154,15 @@ class Referee:
                 if (
                     raw is None
                     and extra is None
+                    and type(generations) is tuple
                     and not generations
                     and type(action) is str
                     and observation.allows(action)
                 ):
                     return action
+            if isinstance(decision, Decision):
+                found = self._generations(decision, seat)
+                decision = found if isinstance(found, Fault) else Decision(*decision[:3], found)
             fault = self._ruling(decision, observation)
             if fault is None:
                 assert isinstance(decision, Decision)
@@ -188,6 +196,17 @@ class Referee:
             return self._blame(error, observation.seat, late=False)
         return True
 
+    def _generations(self, said: Decision | Reflection, seat: int) -> tuple[Generation, ...] | Fault:
+        """What is kept of the answers of models that an agent hands over, or the fault that they are."""
+        if type(said.generations) is tuple and not said.generations:
+            return ()
+        try:
+            return kept(said.generations)
+        except ValueError as error:
+            return Fault(Termination.CRASHED, in_words(error, kind=False))
+        except BaseException as error:  # noqa: BLE001 - to read what an agent hands over may run its code
+            return self._blame(error, seat, late=False)
+
     def _fallback(self, observation: Observation) -> Action:
         """A random legal action. The generator is made when it is first needed, which is seldom."""
         if self._rng is None:
@@ -213,14 +232,17 @@ class Referee:
         raw = said.raw if said and isinstance(said.raw, str) else None
         if fault is not None and raw is None:
             raw = said.action if said and isinstance(said.action, str) and said.action else fault.why
-        kept = None if raw is None else str.__str__(raw)[:MAX_RAW]
+        words = None if raw is None else str.__str__(raw)[:MAX_RAW]
+        generations = said.generations if said else ()
         if fault is not None:
-            generations = said.generations if said else ()
-            self.notes.append(Note(turn, seat, attempt, None, kept, fault.termination, None, generations))
-        elif said is not None:
+            note = Note(turn, seat, attempt, None, words, fault.termination, None, generations)
+        else:
+            assert said is not None
             extra = json.dumps(said.extra) if said.extra is not None else None
-            action = str.__str__(said.action)
-            self.notes.append(Note(turn, seat, attempt, action, kept, None, extra, said.generations))
+            note = Note(turn, seat, attempt, str.__str__(said.action), words, None, extra, generations)
+        self.notes.append(note)
+        if self.on_note is not None:
+            self.on_note(note)
 
     async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float | None) -> _T | Fault:
         """Await an agent under the watch; what it raises becomes a fault. The one broad except around agents.

@@ -17,7 +17,7 @@ from arena.episode import EpisodeRecord
 from arena.match import Match, ReflectionRecord, VoidMatchError, play_match
 from arena.process import settle
 from arena.record import Recorder, Run, utc_now
-from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Watch
+from arena.referee import ACTING, MATCH, OUTSIDE, STARTED, Note, Watch
 from arena.scale import Scale, SharedWatch
 from games import registry as games
 from games.errors import in_words
@@ -81,6 +81,9 @@ class _Line:
             self._line.sendall(framed(words))
         except OSError:
             raise _ParentGoneError from None
+
+    def note(self, note: Note) -> None:
+        """Not told: the record of the episode brings it."""
 
     def turn(self, seat: int, action: str) -> None:
         self.send(TurnPlayed(seat, action))

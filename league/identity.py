@@ -1,13 +1,16 @@
 """What identifies a tournament and its rules, and what is kept with it to know how it was played."""
 
 import json
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 
 from arena.rules import MatchRules
 from games.seeding import digest
 from league.config import TournamentConfig
 
 _PACKAGES = ("metarena", "open-spiel", "numpy", "duckdb", "pyarrow")
+_MODELS = ("torch", "transformers", "peft", "vllm", "httpx")
+"""What language models run on, where it is installed."""
 
 
 def tournament_id(config: TournamentConfig, game: str) -> str:
@@ -23,5 +26,9 @@ def rules_json(rules: MatchRules) -> str:
 
 
 def versions() -> str:
-    """Versions of this package and of what it plays and keeps with, as JSON."""
-    return json.dumps({package: version(package) for package in _PACKAGES})
+    """Versions of this package and of what it plays and keeps with, as JSON; nothing is imported for it."""
+    known = {package: version(package) for package in _PACKAGES}
+    for package in _MODELS:
+        with suppress(PackageNotFoundError):
+            known[package] = version(package)
+    return json.dumps(known)

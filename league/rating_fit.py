@@ -27,7 +27,7 @@ class Fit:
 
     def save(self, store: Store) -> None:
         """Puts the fit in the place of the last one; raises UserError or RunError when the store cannot be written."""
-        columns = [name for name in Standing._fields if name not in ("rank", "conservative")]
+        columns = [name for name in Standing._fields if name not in ("rank", "conservative", "fault_rate")]
         ratings = pa.table({name: [getattr(line, name) for line in self.lines] for name in columns})
         history = [
             pool.history.add_column(0, "pool", pa.repeat(pool.pool, pool.history.num_rows)) for pool in self.pools
@@ -85,4 +85,7 @@ def _ranked(rows: list[tuple[Tally, float, float]]) -> Iterator[Standing]:
             rank = rank if conservative == before else number
             before = conservative
             score = tally.points / tally.matches if tally.matches else 0.0
-            yield Standing(pool, rank, tally.agent, mu, sigma, conservative, *tally[2:6], score, *tally[7:])
+            yield Standing(
+                *(pool, rank, tally.agent, mu, sigma, conservative, *tally[2:6], score),
+                *(tally.faults, tally.void, tally.answers, tally.faults / tally.answers if tally.answers else None),
+            )

@@ -62,8 +62,37 @@ def batch(indices, tournament="cup", agents=("a", "b"), places=(0, 1), turns=0, 
             "agent": [agents[0]] * size,
             "text": ["Take the centre"] * size,
         },
+        "generations": generation_columns(ids, turns),
     }
     return {name: arrow(name, values) for name, values in columns.items()}
+
+
+def generation_columns(ids, turns):
+    """One answer for each turn, and one for the reflection that follows."""
+    size, each = len(ids), turns + 1
+    return {
+        "match_id": [match for match in ids for _ in range(each)],
+        "episode": [1] * size * each,
+        "turn": [turn for _ in ids for turn in [*range(turns), None]],
+        "seat": [0] * size * each,
+        "attempt": [0] * size * each,
+        "phase": [*["play"] * turns, "reflect"] * size,
+        "number": [0] * size * each,
+        "model": ["small"] * size * each,
+        "raw": ["I play the centre"] * size * each,
+        "prompt_ids": [[1, 2, 2**31 - 1]] * size * each,
+        "completion_ids": [[3, 4]] * size * each,
+        "logprobs": [[-0.5, -1.25]] * size * each,
+        "finish_reason": ["stop"] * size * each,
+        "sampling": ['{"temperature": 1.0}'] * size * each,
+        "constrained": [False] * size * each,
+        "prompt_tokens": [3] * size * each,
+        "completion_tokens": [2] * size * each,
+        "seconds": [0.5] * size * each,
+        "price": [None] * size * each,
+        "prompt": [None] * size * each,
+        "notes": ["{}"] * size * each,
+    }
 
 
 def run_columns(size, status, reason, attempt=0):

@@ -51,6 +51,9 @@ WRONG = {
     "set_extra": Termination.CRASHED,
     "nan_extra": Termination.CRASHED,
     "deep_extra": Termination.CRASHED,
+    "wrong_generations": Termination.CRASHED,
+    "nan_generations": Termination.CRASHED,
+    "illegal_wrong_generations": Termination.CRASHED,
 }
 """The ruling on each answer that is no decision."""
 
@@ -237,6 +240,9 @@ def test_a_game_that_fails_is_no_agents_fault(deed: str, at: str) -> None:
 
 def test_what_a_listener_raises_is_not_taken_for_the_games_failure() -> None:
     class Closed:
+        def note(self, note: object) -> None:
+            raise AssertionError
+
         def turn(self, seat: int, action: str) -> None:
             raise BrokenPipeError("nobody reads")
 

@@ -23,8 +23,10 @@ from hypothesis import strategies as st
 from arena.record import SCHEMAS
 from arena.rules import MatchRules
 from games.errors import RunError, UserError
-from league.store import connection, fold_order, migrations, queries, spill
+from league.ratings import standings
+from league.store import connection, fold_order, migrations, queries, registration, spill
 from league.store import store as store_module
+from league.store.batch import append
 from league.store.health import Level, health
 from league.store.store import Member, Store, StoreWarning
 from tests.store_batches import MEMBERS, START, TOURNAMENT, batch, make, registered, void_run, write_many
@@ -139,6 +141,7 @@ def test_no_match_is_there_twice_however_batches_overlap(tmp_path_factory, write
         "episodes": size,
         "turns": 2 * size,
         "reflections": size,
+        "generations": 3 * size,
     }
 
 
@@ -267,7 +270,8 @@ def test_rows_spill_while_another_process_holds_the_file_and_are_merged_once(sto
     assert store.write(batch([2, 3], turns=1)) == 1
     assert spill.waiting(store.path) == []
     assert not spill.folder(store.path).exists()
-    assert counted(store) == {"matches": 4, "match_runs": 5, "episodes": 4, "turns": 4, "reflections": 4}
+    there = {"matches": 4, "match_runs": 5, "episodes": 4, "turns": 4, "reflections": 4, "generations": 8}
+    assert counted(store) == there
     assert store._patience == store_module.WRITE_PATIENCE
 
 
@@ -456,7 +460,7 @@ def newer(path):
         (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)), "is not a DuckDB file"),
         (lambda path: path.touch(), "is not a DuckDB file"),
         (foreign, "is a DuckDB database of something else"),
-        (newer, "schema version 99, newer than 1"),
+        (newer, "schema version 99, newer than 2"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )
@@ -651,25 +655,61 @@ def test_a_store_cannot_be_made_in_a_read_only_folder_and_it_says_so(public_fold
 
 
 def test_an_old_store_is_brought_up_to_date_step_by_step_in_one_transaction(store):
-    steps = {2: "ALTER TABLE members ADD COLUMN note VARCHAR", 3: "UPDATE members SET note = spec || '!'"}
+    now = migrations.latest()
+    steps = {now + 1: "ALTER TABLE members ADD COLUMN note VARCHAR", now + 2: "UPDATE members SET note = spec || '!'"}
     with duckdb.connect(store.path) as connection:
         with pytest.raises(duckdb.CatalogException):
-            migrations.migrate(connection, 1, {**steps, 4: "SELECT * FROM nothing"})
+            migrations.migrate(connection, now, {**steps, now + 3: "SELECT * FROM nothing"})
         connection.rollback()
-        assert migrations.version_of(connection, store.path) == 1
-        migrations.migrate(connection, 1, steps)
-        assert connection.execute("SELECT version FROM meta").fetchall() == [(3,)]
+        assert migrations.version_of(connection, store.path) == now
+        migrations.migrate(connection, now, steps)
+        assert connection.execute("SELECT version FROM meta").fetchall() == [(now + 2,)]
         assert connection.execute("SELECT note FROM members ORDER BY 1").fetchall() == [("heuristic!",), ("random!",)]
-    with pytest.raises(UserError, match="schema version 3, newer than 1"):
+    with pytest.raises(UserError, match=f"schema version {now + 2}, newer than {now}"):
         store.query("SELECT 1")
 
 
-def test_a_store_of_an_older_program_is_migrated_by_reading_it(store, monkeypatch):
-    monkeypatch.setattr(migrations, "MIGRATIONS", {2: "ALTER TABLE members ADD COLUMN note VARCHAR"})
-    monkeypatch.setattr(migrations.latest, "__defaults__", (migrations.MIGRATIONS,))
-    monkeypatch.setattr(migrations.migrate, "__defaults__", (migrations.MIGRATIONS,))
-    assert store.query("SELECT note FROM members LIMIT 1").to_pylist() == [{"note": None}]
-    assert store.query("SELECT version FROM meta").to_pylist() == [{"version": 2}]
+@pytest.fixture
+def first_version(tmp_path):
+    """A store as the first release laid it out, with two matches, one batch that waits, and ratings."""
+    path = tmp_path / "old.duckdb"
+    tables = {name: rows for name, rows in batch(range(2), turns=1).items() if name != "generations"}
+    with duckdb.connect(str(path)) as connection:
+        connection.execute((Path(__file__).parent / "schema_version_1.sql").read_text(encoding="utf-8"))
+        connection.execute("INSERT INTO meta VALUES ('metarena', 1)")
+        registration.register(connection, TOURNAMENT, MEMBERS, str(path))
+        for name, rows in tables.items():
+            append(connection, name, rows)
+        connection.execute("INSERT INTO ratings VALUES ('tic_tac_toe', 'a', 25, 8, 2, 2, 0, 0, 1, 0, 0)")
+        connection.execute("INSERT INTO fitted VALUES (2, 2)")
+    waiting = {name: rows for name, rows in batch([2], turns=1).items() if name != "generations"}
+    spill.save(str(path), {**waiting, **registered()})
+    return Store(path)
+
+
+@pytest.mark.parametrize("use", [queries.matches, lambda store: store.write(batch([5])), lambda store: store.ensure()])
+def test_a_store_of_the_first_version_is_brought_up_to_date_by_whoever_opens_it(first_version, use):
+    use(first_version)
+    assert first_version.query("SELECT version FROM meta").to_pylist() == [{"version": migrations.latest()}]
+    there = counted(first_version)
+    assert (there["turns"], there["generations"]) in [(3, 0), (3, 1)]
+    with duckdb.connect(first_version.path) as migrated, duckdb.connect(":memory:") as made:
+        made.execute(migrations.schema_sql())
+        shapes = [
+            connection.execute(
+                "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE NOT internal "
+                "ORDER BY table_name, column_index"
+            ).fetchall()
+            for connection in (migrated, made)
+        ]
+    assert shapes[0] == shapes[1]
+
+
+def test_ratings_of_a_store_of_the_first_version_are_fitted_again(first_version):
+    assert [(line.agent, line.matches, line.answers) for line in standings(first_version, "tic_tac_toe")] == [
+        ("a", 3, 3),
+        ("b", 3, 6),
+    ]
 
 
 def test_the_tables_of_a_batch_have_the_columns_of_the_schema():
@@ -760,14 +800,14 @@ def test_slices_of_any_size_hold_every_match_once_in_the_order_of_the_fold(tmp_p
     assert max(map(len, found)) <= 2 * size + 2 * crowd
 
 
-def test_tallies_count_wins_draws_losses_points_faults_and_void_attempts(league):
+def test_tallies_count_wins_draws_losses_points_faults_answers_and_void_attempts(league):
     found = {(row.game, row.agent): row[2:] for row in queries.tallies(league)}
     assert found == {
-        ("tic_tac_toe", "a"): (7, 3, 2, 2, 4.0, 4, 1),
-        ("tic_tac_toe", "b"): (7, 2, 2, 3, 3.0, 3, 1),
-        ("kuhn_poker(players=3)", "a"): (2, 0, 0, 2, 0.5, 0, 0),
-        ("kuhn_poker(players=3)", "b"): (2, 0, 1, 1, 0.75, 1, 0),
-        ("kuhn_poker(players=3)", "c"): (2, 1, 1, 0, 1.75, 1, 0),
+        ("tic_tac_toe", "a"): (7, 3, 2, 2, 4.0, 4, 11, 1),
+        ("tic_tac_toe", "b"): (7, 2, 2, 3, 3.0, 3, 10, 1),
+        ("kuhn_poker(players=3)", "a"): (2, 0, 0, 2, 0.5, 0, 2, 0),
+        ("kuhn_poker(players=3)", "b"): (2, 0, 1, 1, 0.75, 1, 2, 0),
+        ("kuhn_poker(players=3)", "c"): (2, 1, 1, 0, 1.75, 1, 2, 0),
     }
 
 
@@ -804,7 +844,8 @@ def test_a_match_is_found_by_the_beginning_of_its_id(store):
 
 
 def ratings(*rows):
-    columns = ("pool", "agent", "mu", "sigma", "matches", "wins", "draws", "losses", "score", "faults", "void")
+    columns = ("pool", "agent", "mu", "sigma", "matches", "wins", "draws", "losses", "score")
+    columns = (*columns, "faults", "void", "answers")
     return pa.table({column: [row[index] for row in rows] for index, column in enumerate(columns)})
 
 
@@ -815,7 +856,7 @@ def test_ratings_are_replaced_whole_and_stale_once_more_is_played(store):
     assert not queries.ratings_stale(store)
     store.write(batch([1]))
     assert queries.ratings_stale(store)
-    row = (30.0, 2.0, 1, 1, 0, 0, 1.0, 0, 0)
+    row = (30.0, 2.0, 1, 1, 0, 0, 1.0, 1, 0, 4)
     for _ in range(2):
         table = ratings(("tic_tac_toe", "b", *row), ("tic_tac_toe", "a", *row), ("overall", "c", 31.0, *row[1:]))
         queries.save_ratings(store, table, HISTORY)
@@ -825,7 +866,7 @@ def test_ratings_are_replaced_whole_and_stale_once_more_is_played(store):
         ("tic_tac_toe", 1, "a"),
         ("tic_tac_toe", 1, "b"),
     ]
-    assert found[0] == ("overall", 1, "c", 31.0, 2.0, 25.0, 1, 1, 0, 0, 1.0, 0, 0)
+    assert found[0] == ("overall", 1, "c", 31.0, 2.0, 25.0, 1, 1, 0, 0, 1.0, 1, 0, 4, 0.25)
     assert [line.agent for line in queries.standings_rows(store, "overall")] == ["c"]
     assert not queries.ratings_stale(store)
     store.write(void_run(5))
@@ -856,7 +897,7 @@ def levels(path):
 def test_a_sound_store_has_nothing_to_report_but_its_size(league):
     (finding,) = health(league.path)
     assert finding.level is Level.OK
-    assert finding.text.endswith("schema 1, 2 tournaments, 9 matches, 1 void attempts")
+    assert finding.text.endswith("schema 2, 2 tournaments, 9 matches, 1 void attempts")
 
 
 @pytest.mark.parametrize(
@@ -865,6 +906,7 @@ def test_a_sound_store_has_nothing_to_report_but_its_size(league):
         ("INSERT INTO matches SELECT * FROM matches LIMIT 1", "1 matches that are there more than once"),
         ("DELETE FROM matches WHERE match_id = 'later-000000'", "1 episodes without a match"),
         ("DELETE FROM episodes WHERE match_id = 'later-000000'", "1 matches whose number of episodes"),
+        ("UPDATE generations SET match_id = 'gone' WHERE match_id = 'cup-000009'", "1 generations without a match"),
         ("DELETE FROM tournaments WHERE tournament = 'later'", "2 matches of a tournament that is not registered"),
     ],
 )

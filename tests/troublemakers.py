@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import itertools
+import multiprocessing
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents.agent import Agent, Decision, ProviderError, Reflection, Setup, Trajectory
+from agents.generation import Generation
 from games.game import Action, Dynamics, Event, Game, GameSpec, Information, Observation, State, Utility
 from games.spec import Spec
 
@@ -73,6 +75,11 @@ def null_pointer() -> None:
     ctypes.string_at(0)
 
 
+def in_host() -> None:
+    if multiprocessing.current_process().name.startswith("arena-host"):
+        raise RuntimeError("in a host")
+
+
 DEEDS: dict[str, Callable[[], None]] = {
     "loop": loop,
     "loop_in_c": loop_in_c,
@@ -92,6 +99,7 @@ DEEDS: dict[str, Callable[[], None]] = {
     "group": raising(ExceptionGroup("several", [ValueError("one")])),
     "surrogate": raising(ValueError("half a letter: \ud800")),
     "provider": raising(ProviderError("no quota")),
+    "in_host": in_host,
     "nothing": lambda: None,
 }
 """What an agent can do instead of answering."""
@@ -194,6 +202,11 @@ ANSWERS: dict[str, Callable[[Observation], Any]] = {
     "set_extra": lambda seen: Decision(seen.legal_actions[0], extra={"seen": {1}}),
     "nan_extra": lambda seen: Decision(seen.legal_actions[0], extra={"value": float("nan")}),
     "deep_extra": lambda seen: Decision(seen.legal_actions[0], extra=_deep()),
+    "wrong_generations": lambda seen: Decision(seen.legal_actions[0], generations=3),  # type: ignore[arg-type]
+    "nan_generations": lambda seen: Decision(
+        seen.legal_actions[0], generations=(Generation("m", "x", logprobs=[float("nan")]),)
+    ),
+    "illegal_wrong_generations": lambda seen: Decision("resign", generations=("x",)),  # type: ignore[arg-type]
 }
 """Answers that are no decision, by name."""
 

@@ -14,6 +14,7 @@ KEYS: Mapping[str, Sequence[str]] = {
     "episodes": ("match_id", "episode"),
     "turns": ("match_id", "episode", "turn", "seat", "attempt"),
     "reflections": ("match_id", "episode", "seat"),
+    "generations": ("match_id", "episode", "turn", "seat", "attempt", "phase", "number"),
 }
 """The tables of a batch, and what tells the rows of each apart."""
 

@@ -23,6 +23,7 @@ _FAULTS = {
     "episodes without a match": "SELECT count(*) AS n FROM episodes ANTI JOIN matches USING (match_id)",
     "turns without a match": "SELECT count(*) AS n FROM turns ANTI JOIN matches USING (match_id)",
     "reflections without a match": "SELECT count(*) AS n FROM reflections ANTI JOIN matches USING (match_id)",
+    "generations without a match": "SELECT count(*) AS n FROM generations ANTI JOIN matches USING (match_id)",
     "finished attempts without a match": (
         "SELECT count(*) AS n FROM match_runs ANTI JOIN matches USING (match_id) WHERE status = 'finished'"
     ),

@@ -12,7 +12,49 @@ from games.errors import UserError
 
 APPLICATION = "metarena"
 
-MIGRATIONS: Mapping[int, str] = MappingProxyType({})
+_WITH_GENERATIONS = """
+CREATE TABLE generations (
+    match_id VARCHAR NOT NULL,
+    episode INTEGER NOT NULL,
+    turn INTEGER,
+    seat INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    phase VARCHAR NOT NULL,
+    number INTEGER NOT NULL,
+    model VARCHAR NOT NULL,
+    raw VARCHAR NOT NULL,
+    prompt_ids INTEGER[],
+    completion_ids INTEGER[],
+    logprobs FLOAT[],
+    finish_reason VARCHAR NOT NULL,
+    sampling VARCHAR NOT NULL,
+    constrained BOOLEAN NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    seconds DOUBLE NOT NULL,
+    price DOUBLE,
+    prompt VARCHAR,
+    notes VARCHAR NOT NULL
+);
+DROP TABLE ratings;
+CREATE TABLE ratings (
+    pool VARCHAR NOT NULL,
+    agent VARCHAR NOT NULL,
+    mu DOUBLE NOT NULL,
+    sigma DOUBLE NOT NULL,
+    matches INTEGER NOT NULL,
+    wins INTEGER NOT NULL,
+    draws INTEGER NOT NULL,
+    losses INTEGER NOT NULL,
+    score DOUBLE NOT NULL,
+    faults INTEGER NOT NULL,
+    answers BIGINT NOT NULL,
+    void INTEGER NOT NULL
+);
+DELETE FROM fitted;
+"""
+
+MIGRATIONS: Mapping[int, str] = MappingProxyType({2: _WITH_GENERATIONS})
 """Version -> the SQL that leads to it from the version before. `schema.sql` always shows the newest; version 1 was its
 first. A change of the schema adds an entry here and edits `schema.sql`."""
 

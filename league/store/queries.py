@@ -45,6 +45,8 @@ FROM results r LEFT JOIN variety v
 ORDER BY r.game, r.agent, r.opponent
 """
 
+# An answer is a turn that was played as the agent said, or a fault. Where the rules play something else after a fault,
+# the turn has attempts that were faults and none that was not.
 # Halves are whole numbers (2 for an opponent beaten, 1 for a tie), so that no order of summing changes a digit.
 _TALLIES = """
 WITH alike AS (
@@ -58,19 +60,34 @@ WITH alike AS (
     FROM seated
 ), voided AS (
     SELECT game, unnest(agents) AS agent FROM match_runs WHERE status = 'void'
+), sittings AS (
+    SELECT match_id, seats, turn_seats, unnest(range(len(seats))) AS seat FROM episodes
+), moves AS (
+    SELECT match_id, seats[seat + 1] AS agent, len(list_filter(turn_seats, lambda s: s = seat)) AS n FROM sittings
+), troubled AS (
+    SELECT match_id, episode, turn, seat FROM turns WHERE fault IS NOT NULL OR attempt > 0
+    GROUP BY ALL HAVING bool_and(fault IS NOT NULL)
+), replaced AS (
+    SELECT t.match_id, e.seats[t.seat + 1] AS agent, -1 AS n
+    FROM troubled t JOIN episodes e USING (match_id, episode) WHERE t.turn < len(e.turn_seats)
+), legal AS (
+    SELECT game, agent, n FROM (SELECT * FROM moves UNION ALL SELECT * FROM replaced) JOIN matches USING (match_id)
 )
 SELECT game, agent, seats, sum(n)::BIGINT AS matches,
        coalesce(sum(n) FILTER (place = 0 AND equal = 1), 0)::BIGINT AS wins,
        coalesce(sum(n) FILTER (place = 0 AND equal > 1), 0)::BIGINT AS draws,
-       sum(n * (2 * worse + equal - 1))::BIGINT AS halves, sum(n * fault)::BIGINT AS faults, 0::BIGINT AS void
+       sum(n * (2 * worse + equal - 1))::BIGINT AS halves, sum(n * fault)::BIGINT AS faults,
+       sum(n * fault)::BIGINT AS answers, 0::BIGINT AS void
 FROM judged GROUP BY game, agent, seats
-UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, count(*) FROM voided GROUP BY game, agent
+UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, 0, count(*) FROM voided GROUP BY game, agent
+UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, sum(n), 0 FROM legal GROUP BY game, agent
 ORDER BY game, agent, seats
 """
 
 _STANDINGS = """
 SELECT pool, rank() OVER (PARTITION BY pool ORDER BY mu - 3 * sigma DESC) AS rank, agent, mu, sigma,
-       mu - 3 * sigma AS conservative, matches, wins, draws, losses, score, faults, void
+       mu - 3 * sigma AS conservative, matches, wins, draws, losses, score, faults, void,
+       answers, CASE WHEN answers > 0 THEN faults / answers END AS fault_rate
 FROM ratings WHERE $pool IS NULL OR pool = $pool
 ORDER BY pool <> $overall, pool, rank, agent
 """
@@ -164,10 +181,10 @@ def outcomes(store: Store) -> Iterator[pa.RecordBatch]:
 def tallies(store: Store) -> list[Tally]:
     """Counts of every agent in every game, ordered by game and agent. All sums are exact, in any order of rows."""
     sums: dict[tuple[str, str], Tally] = {}
-    for game, agent, seats, played, wins, draws, halves, faults, void in _tuples(store.query(_TALLIES)):
-        before = sums.get((game, agent), Tally(game, agent, 0, 0, 0, 0, 0.0, 0, 0))
+    for game, agent, seats, played, wins, draws, halves, faults, answers, void in _tuples(store.query(_TALLIES)):
+        before = sums.get((game, agent), Tally(game, agent, 0, 0, 0, 0, 0.0, 0, 0, 0))
         points = halves / (2 * (seats - 1)) if seats > 1 else float(wins)
-        added = (played, wins, draws, played - wins - draws, points, faults, void)
+        added = (played, wins, draws, played - wins - draws, points, faults, answers, void)
         sums[game, agent] = Tally(game, agent, *[old + new for old, new in zip(before[2:], added, strict=True)])
     return list(sums.values())
 

@@ -93,6 +93,8 @@ class Tally(NamedTuple):
     points: float
     """Sum over matches of the share of the others beaten, ties counting half."""
     faults: int
+    answers: int
+    """Turns that were played as it said, and faults."""
     void: int
     """Attempts that came to nothing; they are no matches."""
 
@@ -124,3 +126,7 @@ class Standing(NamedTuple):
     score: float
     faults: int
     void: int
+    answers: int
+    """How often it was heard: turns that were played as it said, and faults."""
+    fault_rate: float | None
+    """faults / answers; None where it was never heard."""

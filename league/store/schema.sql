@@ -87,6 +87,30 @@ CREATE TABLE reflections (
     text VARCHAR NOT NULL
 );
 
+CREATE TABLE generations (         -- every answer of a language model, as it was sampled: it is training data
+    match_id VARCHAR NOT NULL,
+    episode INTEGER NOT NULL,
+    turn INTEGER,                  -- as in `turns`; NULL for a reflection, which follows the episode
+    seat INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,      -- as in `turns`; 0 for a reflection
+    phase VARCHAR NOT NULL,        -- play or reflect
+    number INTEGER NOT NULL,       -- from 0, of the answers that led to one decision
+    model VARCHAR NOT NULL,        -- with its adapter, where it has one
+    raw VARCHAR NOT NULL,
+    prompt_ids INTEGER[],          -- tokens of the prompt; NULL where a server does not tell, as in the next two
+    completion_ids INTEGER[],      -- tokens of the answer, the one that ended it included
+    logprobs FLOAT[],              -- natural logarithms, in the distribution the token was drawn from
+    finish_reason VARCHAR NOT NULL,
+    sampling VARCHAR NOT NULL,     -- settings and seed as JSON
+    constrained BOOLEAN NOT NULL,  -- held to a set of choices: not to be trained on
+    prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    seconds DOUBLE NOT NULL,       -- from the request to the answer
+    price DOUBLE,                  -- US dollars
+    prompt VARCHAR,                -- the messages as JSON, where prompt_ids are not known
+    notes VARCHAR NOT NULL         -- what the agent adds, as JSON
+);
+
 ---------------------------------------------------------------------------------------------------- derived
 
 CREATE TABLE ratings (
@@ -100,6 +124,7 @@ CREATE TABLE ratings (
     losses INTEGER NOT NULL,
     score DOUBLE NOT NULL,
     faults INTEGER NOT NULL,
+    answers BIGINT NOT NULL,       -- what faults are counted among
     void INTEGER NOT NULL
 );
 

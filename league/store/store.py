@@ -78,9 +78,9 @@ class Store:
     def write(self, tables: Mapping[str, pa.Table]) -> int:
         """Add finished matches and void attempts in one transaction; return how many of the matches are new.
 
-        `tables` maps `matches`, `match_runs`, `episodes`, `turns`, `reflections` to rows with the columns of
-        schema.sql; all rows of a match come together. A match that is there already is left as it is, with all its
-        rows; void attempts are always kept. Writing the same twice changes nothing.
+        `tables` maps `matches`, `match_runs`, `episodes`, `turns`, `reflections`, `generations` to rows with the
+        columns of schema.sql; all rows of a match come together. A match that is there already is left as it is, with
+        all its rows; void attempts are always kept. Writing the same twice changes nothing.
 
         When another process holds the file for long, the rows spill into `<store>.pending` (all of them count as
         new), `notify` is told, and the next write merges them. When the file cannot be written for another reason

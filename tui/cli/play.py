@@ -13,6 +13,7 @@ from tui.cli.output import narrate, print_json, safe
 if TYPE_CHECKING:
     from arena.episode import EpisodeRecord
     from arena.match import Match, MatchResult, ReflectionRecord
+    from arena.referee import Note
     from games.game import Game
 
 
@@ -70,6 +71,9 @@ class _Shown:
         self.told = 0
         """Episodes that were shown."""
         self._begin()
+
+    def note(self, note: "Note") -> None:
+        return
 
     def turn(self, seat: int, action: str) -> None:
         moved = self._follower.turn(seat, action)
