@@ -61,7 +61,7 @@ class _Cards(CleanWords):
         )
 
     def rules(self) -> str:
-        return self.game.format(seats=len(self.agents))
+        return f"{self.game.format(seats=len(self.agents))} Actions are written {', '.join(self.moves)}."
 
     def action(self, env: Any, agent: str, number: int) -> str:
         return self.moves[number]
