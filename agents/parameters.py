@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from agents.agent import Agent
-from agents.foreign import foreign_code
+from games.foreign import foreign_code
 from games.spec import SpecError, Value, render
 
 

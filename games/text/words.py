@@ -9,7 +9,6 @@ from games.spiel_facts import BOARD_IS_ALL, FORGETS, SEEN_AT_MOVES
 from games.spiel_history import decides, replayed, short
 from games.spiel_recipe import Recipe
 
-
 _TURN = re.compile(r"\s*It is your turn to \w+\.")
 """What OpenSpiel tells every seat of bridge, also those that are not to bid."""
 

@@ -62,10 +62,13 @@ def _foreign() -> list[tuple[str, str, str]]:
 
 
 def _offered() -> list[tuple[str, str, str]]:
-    """Agents of other packages that cannot be used."""
-    from agents.registry import problems
+    """Agents and games of other packages that cannot be used, and packages whose offers cannot be read."""
+    from agents import registry as agents
+    from games import registry as games
+    from games.offers import unreadable
 
-    return [(f"agent {name}", WARNING, problem) for name, problem in problems()]
+    kinds = {"package": unreadable(), "agent": agents.problems(), "game": games.problems()}
+    return [(f"{kind} {name}", WARNING, problem) for kind, found in kinds.items() for name, problem in found]
 
 
 def _extras() -> list[tuple[str, str, str]]:
