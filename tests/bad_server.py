@@ -56,6 +56,8 @@ class BadServer:
         """Fields of an answer that it does not have."""
         self.seen: list[Seen] = []
         self.in_flight = self.most_in_flight = 0
+        self.connected = 0
+        """Connections that clients opened."""
         self.wait_for = 0
         """Requests that must be there at once before any is answered."""
         self.left = 0
@@ -91,6 +93,10 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 1024
     owner: BadServer
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.owner.connected += 1
+        super().process_request(request, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up is no error of the test."""

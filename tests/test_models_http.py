@@ -572,6 +572,18 @@ def test_a_hundred_requests_are_in_flight_at_once(server: BadServer) -> None:
     assert len(found) == server.most_in_flight == 100
 
 
+def test_connections_are_used_again(server: BadServer) -> None:
+    server.faults.extend([reply(500, b""), reply(429, b"")])
+
+    async def many(model: Model, _: Models) -> None:
+        for _ in range(10):
+            await asyncio.gather(*[model.generate(PROMPT, Sampling(), seed) for seed in range(3)])
+
+    with_model(server, many)
+    assert len(server.posts()) == 32
+    assert server.connected <= 3
+
+
 def test_requests_keep_to_their_rate_and_models_of_a_server_share_it(server: BadServer) -> None:
     async def many(model: Model, models: Models) -> None:
         other = await models.get(Source(model="tiny", adapter="tiny-lora", base_url=server.base_url))
@@ -695,8 +707,9 @@ def test_a_key_that_is_missing_or_wrong_is_named_by_its_variable(
         source = Source(model="tiny", base_url=server.base_url)
         with pytest.raises(UserError, match="name the environment variable"):
             use(source)
-        with pytest.raises(UserError, match="MY_KEY"):
+        with pytest.raises(UserError, match="MY_KEY") as caught:
             use(source._replace(key="MY_KEY"))
+        assert isinstance(caught.value, ProviderError) is (use is not http.check)
         monkeypatch.setenv("MY_KEY", KEY)
         with pytest.raises(UserError, match="in the environment variable MY_KEY") as caught:
             use(source._replace(key="MY_KEY"))

@@ -42,8 +42,14 @@ def traits(source: Source) -> Sequence[str]:
 
 
 async def open_model(source: Source, models: "Models") -> Model:
-    """The model of a server; nothing is asked of the server yet."""
-    address, key = _reached_by(source)
+    """The model of a server; nothing is asked of the server yet.
+
+    Raises RefusedError, a UserError: agents open their models within a match, where a missing key is no loss of theirs.
+    """
+    try:
+        address, key = _reached_by(source)
+    except UserError as error:
+        raise RefusedError(str(error)) from None
     from agents.models.server import server_of  # it imports httpx
 
     return HttpModel(source, Asker(server_of(models, address), key, source.price))
