@@ -54,7 +54,10 @@ class Trajectory(NamedTuple):
     at_fault: bool
     """Whether this seat was the offender that ended the episode."""
     final: Observation
-    """What the seat may know at the end: no legal actions, the events since its last decision, nothing hidden."""
+    """What the seat may know at the end: the events since its last decision, and nothing that stayed hidden.
+
+    It has legal actions only where a fault ended the episode while the seat was to move.
+    """
     drawn: bool = False
     """Whether no seat won."""
 

@@ -379,7 +379,8 @@ def test_kuhn_rules_read_as_written_here() -> None:
         "After the first bet the other player acts just once, in turn, and betting is over: bet now puts 1 chip in to "
         "stay (a call), pass gives up the hand and what was put in (a fold). Nobody can raise.\n"
         "If all pass, the highest card takes the pot. If somebody bet, the highest card among those who bet takes it; "
-        "a lone bettor takes it without a showdown.\n"
+        "a lone bettor takes it without a showdown. In a showdown the cards that compete for the pot are shown to all; "
+        "other cards stay hidden.\n"
         "Returns: chips taken from the pot less chips put in. The winner gets what the others put in, so +1 to +2; a "
         "loser gets -1, or -2 after putting in a bet."
     )

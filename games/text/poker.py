@@ -42,8 +42,8 @@ class Kuhn(Words):
             f"pot. After the first bet {others} just once, in turn, and betting is over: bet now puts 1 chip in "
             "to stay (a call), pass gives up the hand and what was put in (a fold). Nobody can raise.\n"
             "If all pass, the highest card takes the pot. If somebody bet, the highest card among those who bet takes "
-            "it; a lone bettor takes it without a showdown. At the end the cards that competed for the pot are shown, and "
-            "no others.\n"
+            "it; a lone bettor takes it without a showdown. In a showdown the cards that compete for the pot are shown "
+            "to all; other cards stay hidden.\n"
             "Returns: chips taken from the pot less chips put in. The winner gets what the others put in, so "
             f"+1 to +{2 * (self.seats - 1)}; a loser gets -1, or -2 after putting in a bet."
         )
@@ -154,8 +154,8 @@ class Leduc(Words):
             f"raises a round, all players together{more}.\n"
             "A round ends when all who have not folded have acted and put in the same. If all but one fold, that one "
             "takes the pot. Else, after the second round, a private card of the public card's rank (a pair) wins; "
-            "without a pair the highest private card wins; equal ranks share the pot. At the end the cards that competed "
-            "for the pot are shown, and no others; none after everyone else has folded.\n"
+            "without a pair the highest private card wins; equal ranks share the pot. Then the cards that compete for "
+            "the pot are shown to all; other cards stay hidden.\n"
             f"Returns: chips taken from the pot less chips put in, from -13 to +{13 * (self.seats - 1)}."
         )
 
