@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents import registry
+from agents.models.source import Source
 from games.offers import offers
 
 
@@ -41,6 +42,27 @@ def smollm2(_own_cache_folder: Path) -> Path:
     from agents.models.smollm2 import converted
 
     return converted()
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny model `m`, adapters `a` and `b` of it, and a model `wide` with an adapter `c`."""
+    pytest.importorskip("peft")
+    from tests.tiny_model import tiny_adapter, tiny_folder
+
+    place = tmp_path_factory.mktemp("folders")
+    tiny_folder(place / "m")
+    tiny_folder(place / "wide", hidden=128)
+    tiny_adapter(place / "m", place / "a")
+    tiny_adapter(place / "m", place / "b", seed=2, rank=2)
+    tiny_adapter(place / "wide", place / "c")
+    return place
+
+
+@pytest.fixture(scope="session")
+def tiny(folders: Path) -> Source:
+    """The tiny model in float32."""
+    return Source(model=str(folders / "m"), dtype="float32")
 
 
 @pytest.fixture

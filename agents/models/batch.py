@@ -16,6 +16,8 @@ MOST_ROWS = 32
 """Rows of a batch on a CPU."""
 CACHE_BYTES = 640 << 20
 """What the keys and values of a batch may take on a CPU, so that the default model stays under 2 GB in all."""
+CHUNK = 8192
+"""Tokens of prompts that a CPU computes at once: more would be no faster, and what a layer makes of them takes room."""
 GPU_ROWS = 256
 GPU_SHARE = 0.5
 """Of the free memory of a GPU, what the keys and values of a batch may take."""
@@ -85,12 +87,22 @@ def _draw(
         inputs=ids.to(weights.device),
         attention_mask=mask.to(weights.device),
         generation_config=transformers.GenerationConfig(
-            max_new_tokens=max(row.most for row in rows), do_sample=False, pad_token_id=weights.vocabulary.pad
+            max_new_tokens=max(row.most for row in rows),
+            do_sample=False,
+            pad_token_id=weights.vocabulary.pad,
+            prefill_chunk_size=_chunk(weights, len(rows), width),
         ),
         logits_processor=transformers.LogitsProcessorList([sampler]),
         stopping_criteria=transformers.StoppingCriteriaList([sampler.stopped]),
         **({} if adapters is None else {"adapter_names": list(adapters)}),
     )
+
+
+def _chunk(weights: Weights, rows: int, width: int) -> int | None:
+    """Columns of the prompts that are computed at once; None for all."""
+    if weights.device.type != "cpu" or rows * width <= CHUNK:
+        return None
+    return max(1, CHUNK // rows)
 
 
 def _room(weights: Weights) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from agents.models import folder
@@ -19,7 +20,7 @@ from games.errors import UserError, in_words
 
 BASE = "__base__"
 """What PEFT calls a row without an adapter."""
-_BROKEN = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, ImportError)
+_BROKEN = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, ImportError, SafetensorError)
 """What transformers raises for folders that it cannot load."""
 
 

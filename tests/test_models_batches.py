@@ -1,0 +1,178 @@
+"""How requests become batches, what a failure costs, and which threads compute."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agents.agent import ProviderError
+from agents.generation import Generation
+from agents.models import local
+from agents.models.engine import Engine
+from agents.models.model import Model, Sampling
+from agents.models.pool import Models
+from agents.models.source import Source
+from tests.local_models import ASK, answer, with_model
+from tests.tiny_model import tiny_folder
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+
+def counting() -> tuple[Engine[int], list[list[int]], threading.Event]:
+    """An engine that doubles numbers, the batches it computed, and what lets it go on. Negative numbers fail."""
+    batches: list[list[int]] = []
+    go = threading.Event()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        batches.append(list(batch))
+        go.wait(10)
+        if min(batch) < 0:
+            raise MemoryError(f"no room for {min(batch)}")
+        return [2 * number for number in batch]
+
+    return Engine("counting", compute, lambda waiting: list(range(min(4, len(waiting))))), batches, go
+
+
+def test_requests_that_arrive_during_a_batch_are_one_next_batch() -> None:
+    engine, batches, go = counting()
+
+    async def late(number: int) -> int:
+        while not batches:
+            await asyncio.sleep(0.001)
+        for _ in range(number):  # some of them after others
+            await asyncio.sleep(0.001)
+        asked = asyncio.create_task(engine.ask(number))
+        await asyncio.sleep(0.02)
+        go.set()
+        return await asked
+
+    async def run() -> list[int]:
+        return await asyncio.gather(engine.ask(10), engine.ask(11), late(1), late(2), late(3))
+
+    assert asyncio.run(run()) == [20, 22, 2, 4, 6]
+    assert batches == [[10, 11], [1, 2, 3]]
+
+
+def test_what_is_too_much_for_one_batch_is_in_the_next_in_order() -> None:
+    engine, batches, go = counting()
+    go.set()
+
+    async def run() -> list[int]:
+        return await asyncio.gather(*[engine.ask(number) for number in range(6)])
+
+    assert asyncio.run(run()) == [0, 2, 4, 6, 8, 10]
+    assert batches == [[0, 1, 2, 3], [4, 5]]
+
+
+def test_a_batch_that_fails_fails_for_its_own_requests_alone() -> None:
+    engine, batches, go = counting()
+    go.set()
+
+    async def run() -> list[int | BaseException]:
+        return await asyncio.gather(*[engine.ask(number) for number in (1, -2, 3, 4, 5)], return_exceptions=True)
+
+    *failed, last = asyncio.run(run())
+    assert last == 10
+    assert [(type(error), str(error)) for error in failed] == [
+        (ProviderError, "model counting failed: MemoryError: no room for -2")
+    ] * 4
+    assert batches == [[1, -2, 3, 4], [5]]
+
+
+def test_a_cancelled_request_leaves_the_queue() -> None:
+    engine, batches, go = counting()
+
+    async def run() -> int:
+        first = asyncio.create_task(engine.ask(1))
+        while not batches:
+            await asyncio.sleep(0.001)
+        second, third = asyncio.create_task(engine.ask(2)), asyncio.create_task(engine.ask(3))
+        await asyncio.sleep(0)
+        second.cancel()
+        first.cancel()
+        await asyncio.sleep(0)
+        go.set()
+        return await third
+
+    assert asyncio.run(run()) == 6
+    assert batches == [[1], [3]]
+
+
+def test_runs_in_several_event_loops_share_an_engine() -> None:
+    engine, _, go = counting()
+    found: list[int] = []
+
+    async def run(number: int) -> None:
+        found.extend(await asyncio.gather(engine.ask(number), engine.ask(number + 1)))
+
+    threads = [threading.Thread(target=lambda n=number: asyncio.run(run(n))) for number in (1, 11, 21)]
+    for thread in threads:
+        thread.start()
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(found) == [2, 4, 22, 24, 42, 44]
+
+
+def test_a_loop_that_is_gone_keeps_nobody_waiting() -> None:
+    engine, batches, go = counting()
+
+    async def broken_off() -> None:
+        asked = [asyncio.create_task(engine.ask(number)) for number in range(6)]
+        while not batches:
+            await asyncio.sleep(0.001)
+        del asked
+
+    asyncio.run(broken_off())
+    go.set()
+    assert asyncio.run(engine.ask(7)) == 14
+
+
+def test_a_row_whose_match_is_gone_ends_the_batch(tiny: Source) -> None:
+    async def run(model: Model) -> Generation:
+        long = asyncio.create_task(model.generate(ASK, Sampling(max_tokens=1900, temperature=0.0), 1))
+        await asyncio.sleep(0.05)
+        long.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await long
+        return await model.generate(ASK, Sampling(max_tokens=3), 1)
+
+    assert with_model(tiny, run).completion_tokens <= 3
+
+
+def test_logits_that_are_not_numbers_are_an_infrastructure_failure(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny_folder(tmp_path / "broken")
+    tensors = load_file(folder / "model.safetensors")
+    tensors["model.norm.weight"][:] = float("nan")
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ProviderError, match="not numbers"):
+        answer(Source(model=str(folder), dtype="float32"), ASK, Sampling(max_tokens=3), 1)
+
+
+def test_threads_are_asked_for_before_each_batch_and_put_back(tiny: Source) -> None:
+    before, told = torch.get_num_threads(), []
+
+    async def run() -> None:
+        counts = iter([1, 2, 1])
+        models = Models(threads=lambda: told.append(next(counts)) or told[-1])
+        model = await models.get(tiny)
+        for seed in range(3):
+            await model.generate(ASK, Sampling(max_tokens=2), seed)
+
+    asyncio.run(run())
+    assert told == [1, 2, 1]
+    assert torch.get_num_threads() == before
+
+
+def test_weights_are_loaded_once_a_process(tiny: Source) -> None:
+    from agents.models.weights import Weights
+
+    first = Weights.of("m", Path(tiny.model).resolve(), "float32")
+    local.check(tiny)
+    assert Weights.of("again", Path(tiny.model).resolve(), "float32") is first
+    assert Weights.of("m", Path(tiny.model).resolve(), "bfloat16") is not first
