@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from agents.agent import ProviderError
 from agents.generation import Generation
 from agents.models.model import ContextOverflow, Message, Model, Sampling, Score, Scores
 from agents.models.pool import Models
@@ -51,7 +52,7 @@ class Scripted(Model):
         if choices:
             raw = choices[seed % len(choices)]
         else:
-            raw = self._by(asked.text) if self._by else self._left.popleft()
+            raw = self._by(asked.text) if self._by else self._next()
             ends = [raw.find(stop) + len(stop) for stop in sampling.stop if stop in raw]
             raw = raw[: min(ends)] if ends else raw
         return Generation(self.name, raw, [1, 2], [3], [-0.5], sampling=sampling.told(seed), constrained=bool(choices))
@@ -59,6 +60,11 @@ class Scripted(Model):
     async def score(self, prompt: Sequence[Message], choices: Sequence[str]) -> Scores:
         self._note(Asked(tuple(prompt), None, None, tuple(choices)))
         return Scores([Score([1, 2], [-1.0, self._likely.get(choice, -5.0)]) for choice in choices], [1, 2, 3], 0.1)
+
+    def _next(self) -> str:
+        if not self._left:
+            raise ProviderError("the script is over")  # ends the match, whatever its rules are
+        return self._left.popleft()
 
     def _note(self, asked: Asked) -> Asked:
         if len(asked.text) > self._room:

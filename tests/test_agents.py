@@ -48,7 +48,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "ismcts": [("ismcts(simulations=20)", "kuhn_poker")],
     "kuhn": [(f"kuhn(style={style})", "kuhn_poker") for style in ("conservative", "aggressive", "intermediate")],
     "llm": [
-        ("llm(model=TINY,max_tokens=8,dtype=float32)", "tic_tac_toe"),
+        ("llm(model=TINY,max_tokens=8,dtype=float32)", "matrix_rps"),
         ("llm(model=TINY,choice=constrained,memory=both,max_tokens=8,dtype=float32)", "kuhn_poker"),
         ("llm(model=TINY,choice=scored,memory=history,max_tokens=8,dtype=float32)", "matrix_rps"),
     ],
