@@ -446,6 +446,13 @@ def test_a_fault_that_does_not_pass_is_the_providers(server: BadServer, fault: s
     assert not isinstance(caught.value, UserError)
 
 
+@pytest.mark.parametrize("fault", [bad_server.endless, bad_server.bomb])
+def test_no_more_of_an_answer_is_read_than_an_answer_may_hold(server: BadServer, fault: bad_server.Fault) -> None:
+    server.always = fault
+    with pytest.raises(ProviderError, match="answers with more than 16 MiB"):
+        ask(server, limits=ModelLimits(request_seconds=60.0, patience_seconds=0.0))
+
+
 REFUSED: dict[str, bad_server.Fault] = {
     "401": reply(401, {"error": {"message": "no"}}),
     "402": reply(402, {"error": {"message": "no"}}),
@@ -602,10 +609,10 @@ def test_tokens_keep_to_their_rate_by_what_answers_really_took(server: BadServer
     took = len(ASKED) + 5
 
     async def many(model: Model, models: Models) -> int:
-        await asyncio.gather(*[model.generate(PROMPT, Sampling(max_tokens=500), seed) for seed in range(60)])
+        async with asyncio.timeout(60):  # 60 x 500 booked as they are would take more than four minutes
+            await asyncio.gather(*[model.generate(PROMPT, Sampling(max_tokens=500), seed) for seed in range(60)])
         return models.spending.tokens
 
-    # 60 x 500 booked as they are would take five minutes.
     assert with_model(server, many, limits) == 60 * took
 
 
