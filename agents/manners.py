@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from agents.answers import Choice, Style
 from agents.models.source import Source
+from games.spec import SpecError
 
 Shown: TypeAlias = Literal["shown", "hidden"]
 Limit = Annotated[int, Field(ge=1)]
@@ -30,8 +31,11 @@ def _two_or_none(price: list[float]) -> list[float]:
 
 
 def _variable(key: str) -> str:
+    """Raises SpecError, which does not repeat the value, since it may be a secret."""
     if key and not re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII):
-        raise ValueError("it is the name of an environment variable, such as OPENAI_API_KEY, never the key itself")
+        raise SpecError(
+            "parameter 'key' is the name of an environment variable, such as OPENAI_API_KEY, not the key itself"
+        )
     return key
 
 

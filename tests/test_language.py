@@ -532,13 +532,19 @@ def test_parameters_that_contradict_each_other_fit_no_game(spec: str, words: str
         ("llm(temperature=-1)", "greater than or equal to 0"),
         ("llm(top_p=0)", "greater than 0"),
         ("llm(retries=101)", "less than or equal to 100"),
-        ("llm(key=sk-1234)", "name of an environment variable"),
         ("llm(modle=x)", "did you mean model"),
     ],
 )
 def test_parameters_that_are_none_are_refused(spec: str, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         recipe(spec)
+
+
+@pytest.mark.parametrize("key", ["sk-1234", '"Bearer 1234"', "a/1234"])
+def test_a_key_that_is_written_out_is_refused_and_not_repeated(key: str) -> None:
+    with pytest.raises(SpecError, match="name of an environment variable") as caught:
+        recipe(f"llm(base_url=http://localhost:1,key={key})")
+    assert "1234" not in str(caught.value)
 
 
 SERVED = "model=m,base_url=http://localhost:9/v1"
