@@ -17,6 +17,7 @@ PARTS = {
     "workers": ("benchmarks.workers", "two workers beside one, and the memory of a long run"),
     "search": ("benchmarks.search", "MCTS against itself, beside a bare loop"),
     "roshambo": ("benchmarks.roshambo", "the 43 bots of the RoShamBo competition, everyone against everyone"),
+    "language": ("benchmarks.language", "SmolLM2 through our engine, beside a bare generate"),
     "refit": ("benchmarks.refit", "TrueSkill, beside the package"),
     "store": ("benchmarks.million", "a store of a million matches"),
 }

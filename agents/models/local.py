@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agents.models.pool import Models
     from agents.models.weights import Weights
 
-_NEEDED = ("torch", "transformers", "peft", "safetensors")
+_NEEDED = ("torch", "transformers", "peft", "safetensors", "gguf", "filelock")
 
 
 class _Opened(NamedTuple):
