@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agents.agent import Setup
+from agents.agent import Pace, Setup
 from agents.deterministic import Deterministic
 from games.game import Action, Game, Observation
 from games.spiel import SpielGame, SpielState
@@ -39,6 +39,8 @@ class Kuhn(Deterministic):
     Styles as in MAGE (arXiv 2603.03680): "bets" when no bet is faced, "calls" when one is; else it passes.
     """
 
+    pace = Pace.BRIEF
+
     def __init__(self, setup: Setup, *, style: Style) -> None:
         super().__init__(setup)
         self._bets, self._calls = _BETS[style], _CALLS[style]
@@ -63,6 +65,8 @@ class Priority(Deterministic):
     list: which of the six orders, from 1 to 6: 1 centre, corners, edges; 2 corners, centre, edges; 3 edges, centre,
     corners; 4 one diagonal from the top left; 5 the other from the top right; 6 corners from the bottom right.
     """
+
+    pace = Pace.BRIEF
 
     def __init__(self, setup: Setup, *, list: Annotated[int, Field(ge=1, le=len(PRIORITIES))]) -> None:
         super().__init__(setup)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from agents.agent import Agent, Decision, Setup
+from agents.agent import Agent, Decision, Pace, Setup
 from agents.deterministic import Deterministic
 from games.game import Action, Game, Observation
 from games.spec import near, render
@@ -37,6 +37,8 @@ class Always(Deterministic):
     action: the action's name, exactly as the game writes it; in quotes where it holds brackets or commas.
     """
 
+    pace = Pace.BRIEF
+
     def __init__(self, setup: Setup, *, action: Annotated[str, BeforeValidator(_name)]) -> None:
         super().__init__(setup)
         self._action = action
@@ -62,6 +64,8 @@ class Biased(Agent):
     Where there are fewer legal actions, the first weights are taken; where there are more, the others are never
     played; where the weights taken are all 0, every legal action is as likely.
     """
+
+    pace = Pace.BRIEF
 
     def __init__(self, setup: Setup, *, weights: Weights) -> None:
         super().__init__(setup)

@@ -11,7 +11,7 @@ import pyspiel
 from pydantic import Field
 
 from agents import cache
-from agents.agent import Agent, Decision, Setup
+from agents.agent import Agent, Decision, Pace, Setup
 from agents.tree import HISTORIES, count_histories, unwalkable
 from games.game import Action, Dynamics, Game, Observation
 from games.spiel import SpielGame, SpielObservation
@@ -33,6 +33,8 @@ class Cfr(Agent):
 
     Zinkevich et al. (2007); CFR+: Tammelin (2014). Solved once by OpenSpiel, and kept on disk.
     """
+
+    pace = Pace.BRIEF
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from agents.agent import Agent, Decision, Setup
+from agents.agent import Agent, Decision, Pace, Setup
 from agents.board_centre import centre_distances
 from agents.foresight import Move, Position, position_of
 from games.game import Action, Dynamics, Game, Information, Observation
@@ -26,6 +26,8 @@ class Heuristic(Agent):
     # Moves are tried in the order of preference and the first safe one is played, the answer that refuted the last
     # move tried first: a decision looks at about two or three times as many positions as there are legal moves, and
     # at their square only where moves fail for ever new reasons.
+
+    pace = Pace.BRIEF
 
     def __init__(self, setup: Setup, *, rest: Rest = "uniform") -> None:
         super().__init__(setup)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agents import cache
-from agents.agent import Agent, Decision, Setup
+from agents.agent import Agent, Decision, Pace, Setup
 from agents.tree import TERMINAL, NoTreeError, Tree, expand, node_key
 from games.game import CHANCE, Action, Dynamics, Game, Information, Observation, Utility
 from games.seeding import derive
@@ -25,6 +25,8 @@ class Minimax(Agent):
 
     The game is solved once: by backward induction over its positions, chance averaged (expectiminimax).
     """
+
+    pace = Pace.BRIEF
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

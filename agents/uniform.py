@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
-from agents.agent import Agent, Decision, Setup
+from agents.agent import Agent, Decision, Pace, Setup
 from games.game import Action, Observation
 from games.seeding import Draws
 
 
 class Uniform(Agent):
     """Plays each legal action with the same probability."""
+
+    pace = Pace.BRIEF
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

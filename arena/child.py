@@ -48,6 +48,7 @@ class Child:
         """Prepare a process that calls `serve` with its end of a socket and the arguments; `start` starts it."""
         self._unsent = bytearray()
         self._heard = bytearray()
+        self._ended = False
         self._resources: psutil.Process | None = None
         self.post, self._far = socket.socketpair()
         self.post.setblocking(False)
@@ -120,7 +121,9 @@ class Child:
         return self.process.exitcode is not None
 
     def resident(self) -> int:
-        """Resident memory in bytes; 0 once the process is gone."""
+        """Resident memory in bytes; 0 before the process is started, and once it is gone."""
+        if self.process.pid is None:
+            return 0
         try:
             if self._resources is None:
                 self._resources = psutil.Process(self.process.pid)
@@ -130,19 +133,20 @@ class Child:
 
     def kill(self) -> None:
         """End the process, and all that agents started in it, at once."""
-        if self.process.pid is not None:
+        if self.process.pid is not None and not self._ended:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
 
     def end(self) -> int | None:
         """Kill the process and wait for its end; returns its exit code."""
-        self.kill()
-        code: int | None = None
-        if self.process.pid is not None:
-            self.process.join()
-            code = self.process.exitcode
-        self.post.close()
+        if not self._ended:
+            self.kill()
+            if self.process.pid is not None:
+                self.process.join()
+            self.post.close()
+            self._ended = True
+        code: int | None = self.process.exitcode if self.process.pid is not None else None
         return code
 
 

@@ -1,18 +1,17 @@
 """Plays matches that wait for language models: so many at a time, each a coroutine, void ones again after a while."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
-from agents.agent import Agent, Setup
-from agents.models.limits import BudgetError
+from agents.models.limits import BudgetError, Spent
 from agents.models.pool import Models
 from agents.registry import Recipe, recipe
+from arena.death import lost
+from arena.hosts import Hosts, Loss
 from arena.match import Match, MatchResult, VoidMatchError, play_match
+from arena.party import Attempt, Party
 from arena.progress import MAX_ATTEMPTS, STOP_SECONDS, Ledger, Limits
-from arena.record import Run, utc_now
 from games import registry as games
 from games.errors import UserError, in_words
 from games.game import Game
@@ -21,16 +20,6 @@ BACK_OFF_SECONDS = 1.0
 """How long a match waits after its first void attempt; after each further one twice as long."""
 MAX_KNOWN = 256
 """Kinds of matches whose game and recipes are kept."""
-
-
-class Attempt(NamedTuple):
-    """A match to play."""
-
-    match: Match
-    number: int = 0
-    """How often it has been tried before."""
-    void: int = 0
-    """How many of these tries count against it."""
 
 
 class Dealer:
@@ -42,10 +31,15 @@ class Dealer:
         self._inbox = inbox
         self._queue: asyncio.Queue[Attempt] = asyncio.Queue()
         self._models = Models(limits.model_limits, threads)
+        self.hosts = Hosts(limits)
         self._ending: str | None = None
         self._known: dict[tuple[str, tuple[str, ...]], tuple[Game, list[Recipe]]] = {}
         self.settled = 0
         """Matches that are finished or given up."""
+
+    def spent(self) -> Spent:
+        """What the models have taken."""
+        return self._models.spending.spent()
 
     def wake(self) -> None:
         """Look into the inbox."""
@@ -57,6 +51,7 @@ class Dealer:
         self.wake()
         try:
             async with asyncio.TaskGroup() as group:
+                self.hosts.open(group)
                 for _ in range(self._limits.concurrent):
                     group.create_task(self._play_on())
         finally:
@@ -69,50 +64,72 @@ class Dealer:
 
     async def _attend(self, attempt: Attempt) -> None:
         """Play a match once and settle what comes of it."""
-        started, clock = utc_now(), time.monotonic()
-        playing = asyncio.ensure_future(self._play(attempt))
-
-        def run() -> Run:
-            return Run(attempt.number, None, started, time.monotonic() - clock)
-
+        party = Party(attempt, self.hosts, self._models)
+        playing = asyncio.ensure_future(self._play(attempt, party))
+        party.on_loss = playing.cancel
         try:
             await asyncio.wait([playing])
         except asyncio.CancelledError:
             playing.cancel()
             await asyncio.wait([playing], timeout=STOP_SECONDS)
             if self._ending is not None:
-                self._ledger.void(attempt.match, run(), self._ending)
+                self._ledger.void(attempt.match, party.run(), self._ending)
             raise
+        if party.loss is not None:
+            self._settle(attempt, party, party.loss)
+            return
         error = VoidMatchError("an agent cancelled it") if playing.cancelled() else playing.exception()
         if error is None:
-            self._ledger.finished(playing.result(), run())
-            self.settled += 1
+            self._finished(playing.result(), party)
         elif isinstance(error, VoidMatchError):
-            self._ledger.void(attempt.match, run(), str(error))
+            self._ledger.void(attempt.match, party.run(), str(error))
             self._again(attempt, str(error))
         else:
             if isinstance(error, BudgetError | UserError):
                 self._ending = in_words(error, kind=False)
-                self._ledger.void(attempt.match, run(), self._ending)
+                self._ledger.void(attempt.match, party.run(), self._ending)
             raise error
 
-    async def _play(self, attempt: Attempt) -> MatchResult:
-        match = attempt.match
-        game, recipes = self._prepared(match)
-        return await play_match(match, game, recipes, make=self._make)
+    async def _play(self, attempt: Attempt, party: Party) -> MatchResult:
+        game, recipes = self._prepared(attempt.match)
+        try:
+            return await play_match(attempt.match, game, recipes, listener=party, make=party.make)
+        finally:
+            party.leave()
 
-    async def _make(self, recipe: Recipe, setup: Setup) -> Agent:
-        return recipe.make(setup._replace(models=self._models))
+    def _finished(self, result: MatchResult, party: Party) -> None:
+        self._ledger.finished(result, party.run())
+        self.settled += 1
 
-    def _again(self, attempt: Attempt, reason: str) -> None:
-        """Play a void match once more, after a while, or give it up."""
+    def _settle(self, attempt: Attempt, party: Party, loss: Loss) -> None:
+        """A host has failed: an agent accused before, now in a host of its own, loses; else the attempt is void."""
+        match, end = attempt.match, loss.death
+        if end is not None and attempt.alone and loss.agent is not None and loss.agent in attempt.accused:
+            self._finished(lost(match, loss.agent, party.told, end), party)
+            self._ledger.notice(f"{match.names[loss.agent]} loses a match of {match.game}: {end.words}, twice")
+            return
+        self._ledger.void(match, party.run(), loss.reason)
+        accused = attempt.accused if loss.agent is None else (*attempt.accused, loss.agent)
+        again = attempt._replace(alone=attempt.alone or loss.alone, accused=accused)
+        if not loss.counts:
+            self._queue.put_nowait(again._replace(number=attempt.number + 1))
+            return
+        queued = self._again(again, loss.reason, wait=end is None)
+        if end is not None:
+            what_now = "the match is played again alone" if queued else "the match is given up"
+            self._ledger.notice(f"{loss.reason}; {what_now}")
+
+    def _again(self, attempt: Attempt, reason: str, wait: bool = True) -> bool:
+        """Play a void match once more, after a while, or give it up; returns whether it is played."""
         void = attempt.void + 1
         if void >= MAX_ATTEMPTS:
             self._ledger.give_up(attempt.match, reason)
             self.settled += 1
-            return
+            return False
+        seconds = BACK_OFF_SECONDS * 2 ** (void - 1) if wait else 0.0
         later = attempt._replace(number=attempt.number + 1, void=void)
-        asyncio.get_running_loop().call_later(BACK_OFF_SECONDS * 2 ** (void - 1), self._queue.put_nowait, later)
+        asyncio.get_running_loop().call_later(seconds, self._queue.put_nowait, later)
+        return True
 
     def _prepared(self, match: Match) -> tuple[Game, list[Recipe]]:
         """The game and the recipes of a match, made once for each of its kind. Raises VoidMatchError."""

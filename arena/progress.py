@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from agents.models.limits import ModelLimits
+from agents.models.limits import ModelLimits, Spent
 from arena.match import Match, MatchResult
 from arena.record import Recorder, Run, merge
 
@@ -45,6 +45,8 @@ class Progress(NamedTuple):
     """Matches given up after MAX_ATTEMPTS, and why."""
     notices: Sequence[str]
     """Lines for a person about processes that died, and who is blamed."""
+    spent: Spent = Spent()
+    """What the run has spent on language models since it began, also on attempts that came to nothing."""
 
 
 class Ledger:

@@ -53,6 +53,8 @@ class Fault(NamedTuple):
 
     termination: Termination
     why: str
+    raw: str | None = None
+    """What the agent said, where that is known and the decision itself is not at hand."""
 
     @property
     def ends_match(self) -> bool:
@@ -73,6 +75,10 @@ class AskedInVainError(Exception):
 
     That is nothing the agent did, and it will be so in every match.
     """
+
+
+class StandIn(Agent):
+    """Plays for an agent that runs elsewhere and is ruled on there: there the limit of seconds is kept, too."""
 
 
 MakesAgent = Callable[[Recipe, Setup], Awaitable[Agent]]
@@ -124,7 +130,7 @@ class Referee:
 
     async def reflect(self, agent: Agent, trajectory: Trajectory) -> Reflection | Fault | None:
         """Let an agent look back on an episode; ruled on like a decision, but with no limit of seconds."""
-        found = await self._ask(trajectory.seat, agent.reflect, trajectory, None)
+        found = await self.ask(trajectory.seat, agent.reflect, trajectory, None)
         if found is None or isinstance(found, Fault):
             return found
         if isinstance(found, Reflection) and isinstance(found.text, str):
@@ -139,7 +145,8 @@ class Referee:
         attempt, seat, watch = 0, observation.seat, self._watch
         while True:
             decision: object
-            if self._limit is None:  # as `_ask` does it, without the cost of another coroutine in every turn
+            if self._limit is None or isinstance(agent, StandIn):
+                # As `ask` does it, without the cost of another coroutine in every turn.
                 watch[STARTED] = time.monotonic()
                 watch[ACTING] = self._order[seat] + 1
                 try:
@@ -148,7 +155,7 @@ class Referee:
                     decision = self._blame(error, seat, late=False)
                 watch[ACTING] = OUTSIDE
             else:
-                decision = await self._ask(seat, agent.act, observation, self._limit)
+                decision = await self.ask(seat, agent.act, observation, self._limit)
             if type(decision) is Decision and not attempt:  # the common case first, in as few steps as can be
                 action, raw, extra, generations = decision
                 if (
@@ -163,7 +170,7 @@ class Referee:
             if isinstance(decision, Decision):
                 found = self._generations(decision, seat)
                 decision = found if isinstance(found, Fault) else Decision(*decision[:3], found)
-            fault = self._ruling(decision, observation)
+            fault = self.ruling(decision, observation)
             if fault is None:
                 assert isinstance(decision, Decision)
                 if decision.raw is not None or decision.extra is not None or decision.generations or attempt:
@@ -213,7 +220,8 @@ class Referee:
             self._rng = random.Random(self._seed)
         return self._rng.choice(observation.legal_actions)
 
-    def _ruling(self, decision: object, observation: Observation) -> Fault | None:
+    def ruling(self, decision: object, observation: Observation) -> Fault | None:
+        """The fault that an answer is, if it is one."""
         if isinstance(decision, Decision):
             action = decision.action
             if isinstance(action, str) and observation.allows(action):
@@ -231,7 +239,8 @@ class Referee:
         said = decision if isinstance(decision, Decision) else None
         raw = said.raw if said and isinstance(said.raw, str) else None
         if fault is not None and raw is None:
-            raw = said.action if said and isinstance(said.action, str) and said.action else fault.why
+            raw = said.action if said and isinstance(said.action, str) and said.action else fault.raw
+            raw = fault.why if raw is None else raw
         words = None if raw is None else str.__str__(raw)[:MAX_RAW]
         generations = said.generations if said else ()
         if fault is not None:
@@ -244,7 +253,7 @@ class Referee:
         if self.on_note is not None:
             self.on_note(note)
 
-    async def _ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float | None) -> _T | Fault:
+    async def ask(self, seat: int, ask: Callable[[_X], Awaitable[_T]], about: _X, limit: float | None) -> _T | Fault:
         """Await an agent under the watch; what it raises becomes a fault. The one broad except around agents.
 
         What ends the process instead leaves the watch set, so that the seat can be blamed.

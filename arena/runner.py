@@ -46,12 +46,12 @@ def run_matches(matches: Iterable[Match], limits: Limits, stop: Event | None = N
                 break
             crew.listen(TICK_SECONDS)
             if (news := ledger.news()) is not None:
-                yield news
+                yield news._replace(spent=table.spent())
         if stopped or table.over:
             crew.wind_down()
         table.end()
         if (news := ledger.news(final=True)) is not None:
-            yield news
+            yield news._replace(spent=table.spent())
         table.check()
     finally:
         crew.end()

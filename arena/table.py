@@ -9,6 +9,7 @@ from contextlib import suppress
 from threading import Thread
 
 from agents.agent import Agent, Setup
+from agents.models.limits import Spent
 from agents.models.pool import Models
 from agents.registry import Recipe
 from arena.dealer import Dealer
@@ -66,6 +67,10 @@ class Table:
         """Whether it has ended, since something failed."""
         return self._failure is not None
 
+    def spent(self) -> Spent:
+        """What its matches have spent on language models."""
+        return self._dealer.spent()
+
     def check(self) -> None:
         """Raise what ended it, if something did."""
         if self._failure is not None:
@@ -81,6 +86,8 @@ class Table:
                 self._tell(self._task.cancel)
                 told = True
             self._thread.join(PULSE_SECONDS if told else 0.01)
+        if self._thread.is_alive():
+            self._dealer.hosts.kill()
 
     def _tell(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, if it runs."""

@@ -1,7 +1,9 @@
 """Agents of another package that await something, in every way a test of the event loop asks for."""
 
 import asyncio
+import os
 import random
+import stat
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -174,15 +176,116 @@ class Gated(AwaitingGate):
         return await super().act(observation)
 
 
+class Hasty(Agent):
+    """Says that it is brief."""
+
+    pace = Pace.BRIEF
+
+    async def act(self, observation: Observation) -> Decision:
+        time.sleep(0.01)
+        return Decision(observation.legal_actions[0])
+
+
+class Handshake(Awaiting):
+    """Makes its own file, and answers once the other's is there."""
+
+    def __init__(self, setup: Setup, *, mine: str, other: str) -> None:
+        super().__init__(setup)
+        self._mine, self._other = Path(mine), Path(other)
+
+    async def act(self, observation: Observation) -> Decision:
+        self._mine.touch()
+        while not self._other.exists():
+            await asyncio.sleep(0.01)
+        return await super().act(observation)
+
+
+class HandshakeHosted(Handshake):
+    """The same, as one that computes."""
+
+    pace = Pace.COMPUTES
+
+
+class OddGenerations(Agent):
+    """Hands over answers of a model that are a little odd, in its decisions and reflections."""
+
+    async def act(self, observation: Observation) -> Decision:
+        return Decision(observation.legal_actions[0], extra={1: ("a", 0.1)}, generations=odd_generations())
+
+    async def reflect(self, trajectory: Trajectory) -> Reflection | None:
+        return Reflection("odd \ud800", odd_generations())
+
+
+def odd_generations() -> list[Generation]:
+    """One in which everything is set, and one in which nothing is that need not be."""
+    sampling = {"temperature": 0.5, "stop": ("a", "b"), "deep": {"x": [1, None]}}
+    odd = Generation("m", "half \ud800", [1, 2], [3], [-0.25], "length", sampling, True, 2, 1, 0.125, 1e-9, "[]")
+    return [odd, Generation("m", "plain")]
+
+
+class Insistent(Agent):
+    """Wants to be asked twice more, and answers legally once it has been told twice, of one observation, why not."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self.retries = 2
+        self._told: list[tuple[Observation, str]] = []
+
+    async def act(self, observation: Observation) -> Decision:
+        told = [why for seen, why in self._told if seen is observation]
+        said = Generation("m", f"told {len(told)} times")
+        if len(told) < 2:
+            return Decision(f"no {len(told)}", None, None, (said,))
+        return Decision(observation.legal_actions[-1], " and ".join(told), None, (said,))
+
+    def refused(self, observation: Observation, why: str) -> None:
+        self._told.append((observation, why))
+
+
+class Reading(Agent):
+    """Says all that it is shown: at each decision, and again, and at the end, when it looks back."""
+
+    async def act(self, observation: Observation) -> Decision:
+        return Decision(observation.legal_actions[0], _shown(observation))
+
+    async def reflect(self, trajectory: Trajectory) -> Reflection | None:
+        steps = [f"{_shown(step.observation)} -> {step.action}" for step in trajectory.steps]
+        return Reflection("\n".join([*steps, _shown(trajectory.final), str(trajectory._replace(steps=(), final=None))]))
+
+
+def _shown(observation: Observation) -> str:
+    return f"{observation.seat} {observation.text} {observation.events} {observation.key}"
+
+
+class Forging(Agent):
+    """Writes what is no answer to all that it can write to."""
+
+    async def act(self, observation: Observation) -> Decision:
+        for number in range(3, 64):
+            try:
+                if stat.S_ISSOCK(os.fstat(number).st_mode):
+                    os.write(number, (3).to_bytes(8, "big") + b"{}!")
+            except OSError:
+                continue
+        return Decision(observation.legal_actions[0])
+
+
 AGENTS = {
     "awaiting": "Awaiting",
     "awaiting_gate": "AwaitingGate",
     "cancelling": "Cancelling",
     "computing": "Computing",
     "endless": "Endless",
+    "forging": "Forging",
     "gated": "Gated",
+    "handshake": "Handshake",
+    "handshake_hosted": "HandshakeHosted",
+    "hasty": "Hasty",
+    "insistent": "Insistent",
     "lingering": "Lingering",
     "meeting": "Meeting",
+    "odd_generations": "OddGenerations",
+    "reading": "Reading",
     "refusing": "Refusing",
     "spending": "Spending",
     "unserved": "Unserved",

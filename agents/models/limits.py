@@ -1,5 +1,7 @@
 """What a run may ask of its language models, and what it has asked so far."""
 
+from typing import NamedTuple
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from games.errors import RunError
@@ -38,6 +40,17 @@ class BudgetError(RunError):
     """The run's budget is spent: it stops, and what is finished is kept."""
 
 
+class Spent(NamedTuple):
+    """What a run has spent on its models at one moment."""
+
+    requests: int = 0
+    """Answers that came, not tries."""
+    tokens: int = 0
+    """Of prompts and answers."""
+    dollars: float = 0.0
+    """At the prices that agents state."""
+
+
 class Spending:
     """What a run has spent on its models."""
 
@@ -46,6 +59,10 @@ class Spending:
         self.tokens = 0
         self.dollars = 0.0
         self.requests = 0
+
+    def spent(self) -> Spent:
+        """What it is now."""
+        return Spent(self.requests, self.tokens, self.dollars)
 
     def add(self, tokens: int, price: float | None) -> None:
         """Book an answer."""
