@@ -6,8 +6,12 @@ STAMP := $(VENV)/.installed
 # The peers of the benchmarks pin other versions of what we use, so they live in an environment of their own.
 BENCH_VENV ?= .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
+# So does vLLM (3 GB): its release holds back transformers.
+VLLM_VENV ?= .venv-vllm
+VLLM_STAMP := $(VLLM_VENV)/.installed
+VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: install demo test test-slow lint bench clean
+.PHONY: install demo test test-slow test-vllm lint bench clean
 
 install: $(STAMP)
 
@@ -28,6 +32,19 @@ test: install
 test-slow: install
 	$(BIN)/python -m pytest -m slow
 
+# A real vLLM on the CPU, as a server and in process; Linux, about ten minutes.
+test-vllm: $(VLLM_STAMP)
+	$(VLLM_VENV)/bin/python -m pytest -m slow tests/test_vllm.py
+
+# torch for the CPU comes from where pip looks by itself, else from PyTorch's own index.
+$(VLLM_STAMP): pyproject.toml constraints-vllm.txt
+	@test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
+	@torch=$$(grep '^torch==' constraints-vllm.txt) && \
+		{ $(VLLM_PIP) "$$torch" 2>/dev/null || $(VLLM_PIP) --index-url https://download.pytorch.org/whl/cpu "$$torch"; }
+	$(VLLM_PIP) -r constraints-vllm.txt
+	$(VLLM_PIP) -e .
+	@touch $(VLLM_STAMP)
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,4 +61,4 @@ $(BENCH_STAMP): constraints-bench.txt
 	@touch $(BENCH_STAMP)
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(BENCH_VENV) $(VLLM_VENV) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

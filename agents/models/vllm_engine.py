@@ -209,7 +209,10 @@ def _scoring(again: bool) -> "SamplingParams":
 
 
 def _drawn_with(answer: "CompletionOutput", temperature: float) -> list[float]:
-    """Log-probability of each token; raises ProviderError for none. The most likely token was taken for certain where nothing was drawn."""
+    """Log-probability of each token. The most likely token was taken for certain where nothing was drawn.
+
+    Raises ProviderError for numbers that are none.
+    """
     if temperature < _GREEDY:
         return [0.0] * len(answer.token_ids)
     told = answer.logprobs or []

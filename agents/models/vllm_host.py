@@ -28,7 +28,7 @@ ADAPTERS = 8
 """Most adapters whose requests are computed together; with more of them requests take turns."""
 _STOP_SECONDS = 30.0
 """How long the engine's processes may take to end before they are killed."""
-_CPU_CACHE = 2 << 30
+_CPU_CACHE = 1 << 30
 """Bytes of keys and values on a CPU, where vLLM would else take nearly all of the memory."""
 
 
@@ -74,6 +74,11 @@ class Host:
     def context(self) -> int:
         """Tokens of prompt and answer together."""
         return int(self._llm.model_config.max_model_len)
+
+    @property
+    def unfinished(self) -> int:
+        """Requests that are waiting or computed."""
+        return int(self._llm.get_num_unfinished_requests())
 
     @property
     def dead(self) -> bool:
