@@ -20,10 +20,18 @@ from games import registry
 from games.errors import RunError, UserError
 from games.game import Termination
 from tests.play import QUICK, Came, collected, match_of, play_here, rows_of, run_all
+from tests.tiny_model import tiny_folder
 
 pytestmark = pytest.mark.usefixtures("waiting_agents", "troublemakers")
 
 GAME = "tic_tac_toe"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny model."""
+    pytest.importorskip("transformers")
+    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny")
 
 
 def lines_of(came: Came, prefix: str) -> dict[str, list[str]]:
@@ -108,6 +116,39 @@ def test_one_match_can_be_played_in_the_loop_that_runs() -> None:
     (record,) = result.episodes
     assert record.termination is Termination.FINISHED
     assert models.spending.tokens == 3 * record.turn_seats.count(0)
+
+
+def test_agents_with_a_model_meet_searches_and_each_other(tiny: Path) -> None:
+    """A real model of random weights, in this process; all that was played is legal, replays, and has its tokens."""
+    free, scored = f"llm(model={tiny},dtype=float32,max_tokens=8)", f"llm(model={tiny},dtype=float32,choice=scored)"
+    rules = {"episodes": 2, "on_fault": "fallback"}
+    matches = [
+        match_of(game, *agents, key=f"{number} {seed}", seed=seed, **rules)
+        for seed in range(4)
+        for number, (game, agents) in enumerate(
+            [
+                (GAME, (free, "mcts(simulations=10)")),
+                ("kuhn_poker", (scored, "ismcts(simulations=10)")),
+                ("matrix_rps", (free, scored)),
+            ]
+        )
+    ]
+    came = run_all(matches, QUICK._replace(hang_seconds=60))
+    assert each_once(came, matches)
+    games = {row["match_id"]: row["game"] for row in came.rows["matches"]}
+    for row in came.rows["episodes"]:
+        *_, (_, end) = replay(registry.make(games[row["match_id"]]), row["seed"], row["turn_seats"], row["actions"])
+        assert end.returns() == tuple(row["returns"])
+    assert all(row["prompt_ids"] for row in came.rows["generations"])
+    assert {row["faults"][0] for row in came.rows["matches"] if row["match_id"].startswith("1")} == {0}
+
+
+def test_a_model_that_cannot_be_had_ends_the_run_with_its_words(tmp_path: Path) -> None:
+    nowhere = match_of(GAME, f"llm(model={tmp_path / 'nowhere'})", "random", key="m")
+    came, words = collected_until([*waiting(3), nowhere], QUICK._replace(concurrent=1), UserError)
+    assert "there is no such folder" in words
+    assert each_once(came, waiting(3))
+    assert [(row["status"], row["reason"]) for row in came.of("m", "match_runs")] == [("void", words)]
 
 
 # What goes in
