@@ -1,8 +1,10 @@
 """One answer while it is drawn: its tokens so far, what may follow, and what ends it."""
 
-import random
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from agents.models.model import Sampling
 from agents.models.trie import Trie
@@ -12,7 +14,7 @@ _CHARACTER = 4
 
 
 class Row:
-    """An answer of a batch. Its chances come from its own seed, one number a token, whoever else is in the batch."""
+    """An answer of a batch. What is drawn for it comes from its own seed, whoever else is in the batch."""
 
     def __init__(self, sampling: Sampling, seed: int, trie: Trie | None = None) -> None:
         self.sampling = sampling
@@ -24,7 +26,7 @@ class Row:
         """Whether nobody waits for it any more."""
         self._trie = trie
         self._node = 0
-        self._chance = random.Random(seed).random
+        self._rng = np.random.default_rng(seed)
         self._tail = _CHARACTER * max(map(len, sampling.stop), default=0) + _CHARACTER
 
     @property
@@ -41,9 +43,9 @@ class Row:
         """Tokens that may come next; None for all."""
         return self._trie.allowed(self._node) if self._trie else None
 
-    def chance(self) -> float:
-        """The next number, uniform in [0, 1)."""
-        return self._chance()
+    def draw(self, into: npt.NDArray[np.float32]) -> None:
+        """Fill with what the next token is drawn by: a number of the exponential distribution for each token."""
+        self._rng.standard_exponential(out=into, dtype=np.float32)
 
     def take(self, token: int, logprob: float, ends: Collection[int], decode: Callable[[Sequence[int]], str]) -> None:
         """Add a token. `ends` are those that end answers, `decode` turns tokens into text."""

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from agents.models.row import Row
 
 _GREEDY = 1e-5
 """Temperature below which the most likely token is taken."""
-_HEAD = 1024
-"""Likeliest tokens that are looked at first for `top_p`: to sort a whole vocabulary takes as long as the model."""
+_LEAST = 1e-30
+"""What noise is raised to: a quotient by 0 would be no number."""
+_NEAR = 9.0
+"""How far below the likeliest token's logit others are looked at first for `top_p`: to sort a whole vocabulary takes as
+long as the model."""
 
 
 class Vocabulary(NamedTuple):
@@ -27,8 +32,9 @@ class Vocabulary(NamedTuple):
 class RowSampler:
     """A logits processor that draws: it leaves `generate` one token a row to take.
 
-    A token is drawn by one uniform number through the inverse of the distribution function, over token ids in order;
-    its log-probability is that of the distribution it was drawn from, after temperature, choices, top_k and top_p.
+    A token is drawn by the Gumbel-max trick (Maddison et al. 2014, A* Sampling), from numbers of the row's own: small
+    differences of the logits, as another batch makes them in bfloat16, then seldom change the token. Its
+    log-probability is that of the distribution it was drawn from, after temperature, choices, top_k and top_p.
     """
 
     def __init__(self, rows: Sequence[Row], vocabulary: Vocabulary, device: "torch.device | str" = "cpu") -> None:
@@ -37,6 +43,7 @@ class RowSampler:
         temperatures = torch.tensor([[row.sampling.temperature] for row in rows], device=device)
         self._greedy = temperatures < _GREEDY
         self._temperatures = temperatures.masked_fill(self._greedy, 1.0)
+        self._drawn_by: npt.NDArray[np.float32] | None = None
         self._cut = [i for i, row in enumerate(rows) if row.sampling.top_k > 0 or row.sampling.top_p < 1.0]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -62,19 +69,26 @@ class RowSampler:
     def _drawn(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Token and log-probability of each row; (rows,) each. Raises FloatingPointError for logits that are NaN."""
         top, best = logits.max(dim=1, keepdim=True)
-        below = (logits - top).exp_().cumsum(dim=1)
-        total = below[:, -1:]
+        weights = (logits - top).exp_()
+        total = weights.sum(dim=1, keepdim=True)
         if not bool(total.isfinite().all()):
             raise FloatingPointError("the model's logits are not numbers; a wider dtype may help")
-        chances = torch.tensor([[0.0 if row.done else row.chance()] for row in self._rows], device=logits.device)
-        # Rounded up to the total, a chance would lie beyond the last token that has any probability.
-        chances = torch.minimum(chances * total, torch.nextafter(total, torch.zeros_like(total)))
-        drawn = torch.searchsorted(below, chances, right=True)
+        # argmax(log weight + Gumbel noise) is argmax(weight / exponential noise).
+        drawn = weights.div_(self._noise(weights)).argmax(dim=1, keepdim=True)
         tokens = torch.where(self._greedy, best, drawn)
         logprobs = logits.gather(1, tokens) - top - total.log()
         pad = torch.tensor([[row.done] for row in self._rows], device=logits.device)
         logprobs = logprobs.masked_fill(self._greedy, 0.0)
         return tokens.masked_fill(pad, self._vocabulary.pad)[:, 0], logprobs[:, 0]
+
+    def _noise(self, like: torch.Tensor) -> torch.Tensor:
+        """What the rows draw by, exponential and above 0; (rows, vocabulary)."""
+        if self._drawn_by is None:
+            self._drawn_by = np.ones(like.shape, np.float32)
+        for row, into in zip(self._rows, self._drawn_by, strict=True):
+            if not row.done and row.sampling.temperature >= _GREEDY:
+                row.draw(into)
+        return torch.from_numpy(self._drawn_by).to(like.device).clamp(min=_LEAST)
 
 
 def _only(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -84,16 +98,17 @@ def _only(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
 
 def _likely(logits: torch.Tensor, top_k: int, top_p: float) -> torch.Tensor:
     """The `top_k` likeliest tokens (0 for all), and of these the fewest whose probability reaches `top_p`."""
-    size = len(logits)
-    most = min(top_k or size, size)
-    head = most if top_p >= 1.0 else min(most, _HEAD)
-    values, tokens = logits.topk(head)
-    if top_p >= 1.0:
-        return tokens
-    everything = logits.logsumexp(0) if most == size else logits.topk(most).values.logsumexp(0)
-    before = (values - everything).exp().cumsum(0)
-    if head < most and before[-1] < top_p:
-        values, tokens = logits.topk(most)
-        before = (values - everything).exp().cumsum(0)
-    kept = 1 + int((before[:-1] < top_p).sum())
-    return tokens[:kept]
+    if 0 < top_k < len(logits):
+        values, tokens = logits.topk(top_k)
+        return tokens if top_p >= 1.0 else tokens[: _reach(values - values.logsumexp(0), top_p)]
+    logprobs = logits - logits.logsumexp(0)
+    near = (logits > logits.max() - _NEAR).nonzero()[:, 0]
+    if float(logprobs[near].exp().sum()) < top_p:
+        near = torch.arange(len(logits), device=logits.device)
+    values, order = logprobs[near].sort(descending=True)
+    return near[order[: _reach(values, top_p)]]
+
+
+def _reach(logprobs: torch.Tensor, top_p: float) -> int:
+    """How many of the likeliest tokens it takes to reach a probability; at least one."""
+    return 1 + int((logprobs.exp().cumsum(0)[:-1] < top_p).sum())
