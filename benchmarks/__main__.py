@@ -18,6 +18,7 @@ PARTS = {
     "search": ("benchmarks.search", "MCTS against itself, beside a bare loop"),
     "roshambo": ("benchmarks.roshambo", "the 43 bots of the RoShamBo competition, everyone against everyone"),
     "language": ("benchmarks.language", "SmolLM2 through our engine, beside a bare generate"),
+    "scoring": ("benchmarks.scoring", "moves scored by SmolLM2 through our engine, beside a bare prefill"),
     "turns": ("benchmarks.language_turns", "a turn of a language agent beside its model"),
     "refit": ("benchmarks.refit", "TrueSkill, beside the package"),
     "store": ("benchmarks.million", "a store of a million matches"),

@@ -12,7 +12,7 @@ import pytest
 from agents.registry import recipe
 from arena.match import Match, play_match
 from arena.rules import MatchRules
-from benchmarks.__main__ import BEGIN, END, PAGE, write
+from benchmarks.__main__ import BEGIN, END, PAGE, PARTS, write
 from benchmarks.bare import play_mcts
 from benchmarks.cost import ROOT
 from benchmarks.million import BLOCK, _blocks
@@ -83,9 +83,7 @@ def test_a_command_that_fails_is_an_error_with_its_last_words() -> None:
 def test_an_unknown_part_is_one_line_with_the_choices() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks", "plya"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "benchmarks: no part 'plya': there are play, workers, search, roshambo, refit, store"
-    ]
+    assert done.stderr.splitlines() == [f"benchmarks: no part 'plya': there are {', '.join(PARTS)}"]
 
 
 def test_the_table_of_the_page_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:
