@@ -4,10 +4,11 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agents.models.limits import ModelLimits
 from arena.rules import MatchRules
 from games.errors import UserError
 from games.spec import near
@@ -19,8 +20,8 @@ _NEEDED = {
 _EXPECTED = {"tuple_type": "input should be a list, as in [...]"}
 
 
-class TournamentConfig(MatchRules):
-    """A tournament. The fields of MatchRules are fields here too."""
+class TournamentConfig(ModelLimits, MatchRules):
+    """A tournament. The fields of MatchRules and of ModelLimits are fields here too."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -51,24 +52,40 @@ class TournamentConfig(MatchRules):
         60.0, gt=0, description="Longest time one decision may take before its process is ended and the match lost."
     )
     memory_mb: int = Field(2048, ge=256, description="Memory of a worker, in MiB, above which it is ended.")
+    concurrent: int = Field(
+        32, ge=1, le=4096, description="Matches with language agents that are played at the same time."
+    )
 
     def rules(self) -> MatchRules:
         """The rules of each match."""
         return MatchRules(**{key: getattr(self, key) for key in MatchRules.model_fields})
 
+    def model_limits(self) -> ModelLimits:
+        """What the run may ask of its language models."""
+        return ModelLimits(**{key: getattr(self, key) for key in ModelLimits.model_fields})
+
+
+_M = TypeVar("_M", bound=BaseModel)
+
 
 def rules_of(values: dict[str, Any]) -> MatchRules:
     """Make the rules of a match. Raises UserError with one line: the key, its value and what is expected."""
-    try:
-        return MatchRules(**values)
-    except ValidationError as error:
-        raise UserError(_first_fault(error)[1]) from None
+    return _made(MatchRules, values)
+
+
+def limits_of(values: dict[str, Any]) -> ModelLimits:
+    """Make the limits of a run's language models. Raises UserError as `rules_of` does."""
+    return _made(ModelLimits, values)
 
 
 def checked(values: dict[str, Any]) -> TournamentConfig:
     """Make the configuration of a tournament. Raises UserError as `rules_of` does."""
+    return _made(TournamentConfig, values)
+
+
+def _made(model: type[_M], values: dict[str, Any]) -> _M:
     try:
-        return TournamentConfig(**values)
+        return model(**values)
     except ValidationError as error:
         raise UserError(_first_fault(error)[1]) from None
 

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agents.registry import Recipe, recipe
 from arena.match import Match, MatchResult
@@ -12,14 +12,18 @@ from games.errors import UserError
 from games.game import Game
 from games.seeding import digest
 from league.identity import rules_json, versions
+from league.preparation import prepared
 from league.store.registration import Member, Tournament
 from league.store.store import Store
 
 
-def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> tuple[Match, list[Recipe]]:
+def prepare(
+    game: Game, agents: Sequence[str], seed: int, rules: MatchRules, tell: Callable[[str], None] | None = None
+) -> tuple[Match, list[Recipe]]:
     """A match between agents named by seat; one spec may be seated repeatedly and is then named `random#2`.
 
-    Raises UserError for a wrong number of seats or an agent that cannot play the game.
+    Agents that have to prepare do; `tell` gets a line for each that takes long. Raises UserError for a wrong number of
+    seats or an agent that cannot play the game.
     """
     recipes = [recipe(agent) for agent in agents]
     if len(recipes) != game.spec.seats:
@@ -29,7 +33,7 @@ def prepare(game: Game, agents: Sequence[str], seed: int, rules: MatchRules) -> 
         reason = member.misfit(game)
         if reason is not None:
             raise UserError(f"agent {member.name} cannot play {game.spec.name}: {reason}")
-        member.prepare(game)
+        prepared(member, game, tell or (lambda line: None))
     names: list[str] = []
     for member in recipes:
         name, count = member.name, 2

@@ -3,17 +3,19 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from threading import Event, Timer
+from threading import Event
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from agents.models.limits import Spent
 from arena.match import Match
 from arena.record import merge
 from arena.runner import Limits, run_matches
 from league.config import TournamentConfig
 from league.identity import rules_json, versions
 from league.plan import GamePlan, Plan, scheduled
+from league.preparation import prepared
 from league.store.queries import count_matches
 from league.store.registration import Member, Tournament
 from league.store.store import Store
@@ -22,8 +24,6 @@ BLOCK = 20_000
 """Matches that are looked up in the store at a time."""
 COMMIT_SECONDS = 1.0
 """Longest time that a finished match waits to be written."""
-PATIENCE_SECONDS = 1.0
-"""How long an agent may prepare before a person is told what takes so long."""
 
 
 class Reached(NamedTuple):
@@ -34,6 +34,8 @@ class Reached(NamedTuple):
     """Matches that were in the store before this run."""
     finished: int
     """Matches that this run has finished."""
+    spent: Spent = Spent()
+    """What this run has spent on language models."""
 
 
 class Outcome(NamedTuple):
@@ -52,14 +54,7 @@ def prepare(plan: Plan, tell: Callable[[str], None]) -> None:
     """Let agents do once what takes long, such as solving a game; `tell` gets a line for each that does take long."""
     for game_plan in plan.games:
         for member in game_plan.recipes:
-            line = f"{member.name} prepares for {game_plan.game.spec.name}, once; Ctrl-C ends it"
-            clock = Timer(PATIENCE_SECONDS, tell, [line])
-            clock.daemon = True
-            clock.start()
-            try:
-                member.prepare(game_plan.game)
-            finally:
-                clock.cancel()
+            prepared(member, game_plan.game, tell)
 
 
 def run(
@@ -74,7 +69,7 @@ def run(
     for game_plan in plan.games:
         store.register(_row(config, game_plan), [Member(r.name, r.spec, r.fingerprint) for r in game_plan.recipes])
     source = _Remaining(plan, store)
-    limits = Limits(config.workers, config.hang_seconds, config.memory_mb)
+    limits = Limits(config.workers, config.hang_seconds, config.memory_mb, config.concurrent, config.model_limits())
     finished = 0
     unfinished: list[tuple[Match, str]] = []
     waiting: list[Mapping[str, pa.Table]] = []
@@ -87,7 +82,7 @@ def run(
             if time.monotonic() - written > COMMIT_SECONDS:
                 waiting = _write(store, waiting)
                 written = time.monotonic()
-            on_progress(Reached(plan.total, source.before, finished), news.notices)
+            on_progress(Reached(plan.total, source.before, finished, news.spent), news.notices)
     finally:
         _write(store, waiting)
     stopped = stop is not None and stop.is_set()

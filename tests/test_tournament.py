@@ -1,6 +1,7 @@
 """Tournaments as a whole: what is played, going on after any kind of end, equal results for any number of workers."""
 
 import itertools
+import json
 import os
 import random
 import signal
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.models.limits import ModelLimits
 from games.errors import UserError
 from games.seeding import derive
-from league.config import checked
+from league.config import checked, from_toml
 from league.plan import plan, scheduled
 from league.schedule import FORMATS, Gauntlet, RoundRobin
 from league.store.store import Store
@@ -213,6 +215,52 @@ def test_match_ids_are_all_different_and_do_not_change() -> None:
     assert ids == [match.match_id for match in scheduled(plan(checked(values)))]
     other = [match.match_id for match in scheduled(plan(checked({**values, "episodes": 2})))]
     assert not set(ids) & set(other)
+
+
+LIMITS: dict[str, object] = {
+    "budget_tokens": 5000,
+    "budget_dollars": 1.5,
+    "requests_per_minute": 60.0,
+    "tokens_per_minute": 9000,
+    "request_seconds": 7.5,
+    "patience_seconds": 0.0,
+}
+
+
+def test_limits_of_language_models_are_flags_and_keys_and_change_no_id(tmp_path: Path) -> None:
+    values = {"games": ["kuhn_poker"], "agents": ["random", "b=random"], "pairs": 1}
+    config = checked({**values, **LIMITS, "concurrent": 3})
+    assert config.model_limits() == ModelLimits(**LIMITS)  # type: ignore[arg-type]
+    assert set(LIMITS) == set(ModelLimits.model_fields)
+    assert config.rules() == checked(values).rules()
+    assert [match.match_id for match in scheduled(plan(config))] == [
+        match.match_id for match in scheduled(plan(checked(values)))
+    ]
+    file = tmp_path / "limits.toml"
+    lines = ['games = ["kuhn_poker"]', 'agents = ["random", "b=random"]', "pairs = 1", "concurrent = 3"]
+    file.write_text("\n".join([*lines, *[f"{key} = {value}" for key, value in LIMITS.items()]]))
+    assert from_toml(file, {}) == config
+    flags = [word for key, value in LIMITS.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+    arena("tournament", "limits.toml", *flags, "--concurrent", "4", folder=tmp_path)
+    kept = Store(tmp_path / "arena.duckdb").query("SELECT config FROM tournaments").to_pylist()[0]["config"]
+    assert {key: value for key, value in json.loads(kept).items() if key in LIMITS} == LIMITS
+    assert json.loads(kept)["concurrent"] == 4
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "words"),
+    [
+        ("--budget-tokens", "0", "budget_tokens = 0: input should be greater than 0"),
+        ("--budget-dollars", "nan", "budget_dollars = nan: input should be a finite number"),
+        ("--patience-seconds", "-1", "patience_seconds = -1.0: input should be greater than or equal to 0"),
+    ],
+)
+@pytest.mark.parametrize("command", ["play", "tournament"])
+def test_a_wrong_limit_is_refused_in_one_line(command: str, flag: str, value: str, words: str, tmp_path: Path) -> None:
+    agents = ["tic_tac_toe", "random", "random"]
+    if command == "tournament":
+        agents = ["--game", "tic_tac_toe", "--agent", "random", "--agent", "heuristic"]
+    assert words in arena(command, *agents, f"{flag}={value}", folder=tmp_path, code=2).stderr
 
 
 def test_a_plan_of_ten_million_matches_is_read_lazily() -> None:

@@ -1,14 +1,28 @@
 """What is asked of a store: matches, results between agents, and the derived tables of ratings."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from agents.generation import Generation
 from games.errors import UserError
 from games.spec import near
 from league.store.fold_order import OUTCOMES, slices
-from league.store.rows import OVERALL, Counts, CrossRow, EpisodeRow, MatchRecord, MatchRow, Standing, Tally, TurnRow
+from league.store.rows import (
+    OVERALL,
+    Counts,
+    CrossRow,
+    EpisodeRow,
+    GenerationRow,
+    MatchRecord,
+    MatchRow,
+    ReflectionRow,
+    Standing,
+    Tally,
+    TurnRow,
+)
 from league.store.store import Store
 
 Row = TypeVar("Row", bound=NamedTuple)
@@ -80,7 +94,7 @@ SELECT game, agent, seats, sum(n)::BIGINT AS matches,
        sum(n * fault)::BIGINT AS answers, 0::BIGINT AS void
 FROM judged GROUP BY game, agent, seats
 UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, 0, count(*) FROM voided GROUP BY game, agent
-UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, sum(n), 0 FROM legal GROUP BY game, agent
+UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, sum(n)::BIGINT, 0 FROM legal GROUP BY game, agent
 ORDER BY game, agent, seats
 """
 
@@ -143,7 +157,35 @@ def match_record(store: Store, match_id: str) -> MatchRecord:
         f"SELECT {_columns(TurnRow)} FROM turns WHERE match_id = ? ORDER BY episode, turn, attempt, seat",
         [match.match_id],
     )
-    return MatchRecord(match, episodes(store, [match.match_id]), _rows(TurnRow, turns))
+    reflections = store.query(
+        f"SELECT {_columns(ReflectionRow)} FROM reflections WHERE match_id = ? ORDER BY episode, seat", [match.match_id]
+    )
+    return MatchRecord(
+        *(match, episodes(store, [match.match_id]), _rows(TurnRow, turns)),
+        *(_rows(ReflectionRow, reflections), _generations(store, match.match_id)),
+    )
+
+
+def specs(store: Store, names: Sequence[str]) -> dict[str, str]:
+    """The specs of some agents of a store, by name."""
+    found = store.query("SELECT name, spec FROM members WHERE name IN (SELECT unnest($names))", {"names": list(names)})
+    return dict(_tuples(found))
+
+
+def _generations(store: Store, match_id: str) -> list[GenerationRow]:
+    """What language models answered in one match, in the order of episodes, turns, seats and attempts."""
+    place = GenerationRow._fields[:-1]
+    found = store.query(
+        f"SELECT {', '.join(place)}, {_columns(Generation)} FROM generations WHERE match_id = ? "
+        "ORDER BY episode, turn NULLS LAST, seat, attempt, number",
+        [match_id],
+    )
+    rows = []
+    for values in _tuples(found):
+        said = Generation(*values[len(place) :])
+        said = said._replace(sampling=json.loads(str(said.sampling)), notes=json.loads(str(said.notes)))
+        rows.append(GenerationRow(*(*values[: len(place)], said)))
+    return rows
 
 
 def count_matches(store: Store, tournament: str) -> int:

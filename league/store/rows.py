@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from agents.generation import Generation
+
 OVERALL = "overall"
 """The pool of all games together."""
 
@@ -22,6 +24,7 @@ class MatchRow(NamedTuple):
     """0 is best, ties share a place."""
     faults: list[int]
     episodes: int
+    fingerprints: list[str]
 
 
 class EpisodeRow(NamedTuple):
@@ -54,12 +57,37 @@ class TurnRow(NamedTuple):
     """JSON."""
 
 
+class ReflectionRow(NamedTuple):
+    """What an agent told itself after an episode."""
+
+    episode: int
+    seat: int
+    agent: str
+    text: str
+
+
+class GenerationRow(NamedTuple):
+    """An answer of a language model, and what it was for."""
+
+    episode: int
+    turn: int | None
+    """None for a reflection."""
+    seat: int
+    attempt: int
+    phase: str
+    """`play` or `reflect`."""
+    number: int
+    said: Generation
+
+
 class MatchRecord(NamedTuple):
     """All that is kept of one match."""
 
     match: MatchRow
     episodes: list[EpisodeRow]
     turns: list[TurnRow]
+    reflections: list[ReflectionRow]
+    generations: list[GenerationRow]
 
 
 class CrossRow(NamedTuple):

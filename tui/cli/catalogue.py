@@ -2,20 +2,21 @@
 
 import inspect
 import re
-import shutil
-import sys
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui.cli.options import json_option
-from tui.cli.output import print_json, safe
+from tui.cli.output import print_json, print_list, print_text, safe
 from tui.cli.tables import print_table
 
 if TYPE_CHECKING:
     from games.game import GameSpec
+
+
+MAX_PARAMETERS = 50
+"""Characters of an agent's parameters in the list of all agents; its own page shows all."""
 
 
 @click.command()
@@ -38,7 +39,7 @@ def games(game: str | None, as_json: bool) -> None:
         return
     _print_facts(_facts(spec))
     print()
-    _print_text(spec.rules)
+    print_text(spec.rules)
 
 
 def _facts(spec: "GameSpec") -> dict[str, Any]:
@@ -82,7 +83,7 @@ def _list_agents(as_json: bool) -> None:
     shown = [
         [row["agent"], "", f"cannot be used: {row['problem']}"]
         if row["problem"]
-        else [row["agent"], row["parameters"][len(row["agent"]) + 1 : -1], row["about"]]
+        else [row["agent"], _brief(row["parameters"][len(row["agent"]) + 1 : -1]), row["about"]]
         for row in rows
     ]
     print_table("", ["agent", "parameters", "about"], shown, spare=["parameters"], wraps="about")
@@ -107,11 +108,20 @@ def _show_agent(text: str, as_json: bool) -> None:
         values = to_jsonable_python(made.params, inf_nan_mode="null", fallback=str) if made else None
         print_json([{**row, "spec": made.spec if made else None, "values": values}])
         return
-    print(safe(row["parameters"]), end="\n\n")
-    _print_text(_doc(agent_class(spec.name)))
+    print_list(row["parameters"])
+    print()
+    print_text(_doc(agent_class(spec.name)))
     if made:
         print(safe(f"\n{made.spec}"))
         _print_facts({key: written(value) for key, value in made.params.items()})
+
+
+def _brief(parameters: str) -> str:
+    """The first of many parameters."""
+    if len(parameters) <= MAX_PARAMETERS:
+        return parameters
+    place = parameters.rfind(",", 0, MAX_PARAMETERS)
+    return f"{parameters[: place if place > 0 else MAX_PARAMETERS]},..."
 
 
 def _about(agent: type) -> str:
@@ -135,17 +145,3 @@ def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _print_text(text: str) -> None:
-    """Print a text with its own line breaks, and more between words where the terminal is narrower than a line."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in safe(text).split("\n"):
-        print("\n".join(_folded(line, width)) if width else line)
-
-
-def _folded(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

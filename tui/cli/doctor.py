@@ -8,14 +8,22 @@ from pathlib import Path
 
 import click
 
+from games.errors import UserError
 from tui.cli.options import json_option, store_option
 from tui.cli.output import narrate, print_json
 from tui.cli.tables import print_table
 
 _OURS = ("games", "agents", "arena", "league", "tui")
 _NEEDED = ("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic", "click", "rich", "numpy", "psutil")
-_EXTRAS = {"pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard")}
+_EXTRAS = {
+    "transformers": ("torch", "transformers", "peft", "safetensors", "gguf"),
+    "http": ("httpx", "tenacity", "aiolimiter"),
+    "vllm": ("vllm",),
+    "pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard"),
+}
 """Extra -> modules that it brings."""
+_TOLD = ("torch", "transformers", "httpx", "vllm", "pettingzoo")
+"""Packages of extras whose version is told."""
 
 OK, WARNING, ERROR = "ok", "warning", "error"
 
@@ -26,7 +34,7 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 @click.pass_context
 def doctor(context: click.Context, store: str, as_json: bool) -> None:
     """Check the installation and the store; exits 1 where something is wrong."""
-    findings = [*_installation(), *_foreign(), *_offered(), *_extras(), *_store(store)]
+    findings = [*_installation(), *_foreign(), *_offered(), *_extras(), *_models(), *_store(store)]
     if as_json:
         print_json([dict(zip(("part", "state", "what"), finding, strict=True)) for finding in findings])
     else:
@@ -44,7 +52,7 @@ def _installation() -> list[tuple[str, str, str]]:
             findings.append((package, ERROR, "not installed"))
     from agents import cache
 
-    findings.append(("cache", OK, str(cache.folder())))
+    findings.append(("cache", OK, f"{cache.folder()}, {_size(cache.folder())}"))
     return findings
 
 
@@ -72,12 +80,46 @@ def _offered() -> list[tuple[str, str, str]]:
 
 
 def _extras() -> list[tuple[str, str, str]]:
+    """What is there of each extra; nothing is imported for it."""
     findings = []
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
-        what = f'not installed: pip install "metarena[{extra}]"' if missing else "installed"
+        there = [f"{module} {_version(module)}" for module in modules if module in _TOLD and module not in missing]
+        what = ", ".join(["installed", *there])
+        if missing:
+            lacking = "not installed" if len(missing) == len(modules) else f"without {', '.join(missing)}"
+            what = f'{lacking}: pip install "metarena[{extra}]"'
         findings.append((f"extra {extra}", OK, what))
     return findings
+
+
+def _models() -> list[tuple[str, str, str]]:
+    """What language models in this process can count on."""
+    from agents.models import smollm2
+    from agents.models.pool import all_cores
+
+    try:
+        wheel, place = smollm2.wheel_file(), smollm2.folder()
+    except UserError as error:
+        return [("smollm2", OK, str(error))]
+    made = f"converted, {_size(place)}" if place.exists() else "its first use converts it, which takes a while"
+    return [
+        ("threads", OK, f"a model in this process computes with up to {all_cores()}, less those of busy workers"),
+        ("smollm2", OK, f"{wheel.name}, {_size(wheel)}; {made}"),
+    ]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+def _size(place: Path) -> str:
+    """What a file or a folder takes."""
+    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
+    return f"{sum([file.stat().st_size for file in files]) / 1e6:,.1f} MB"
 
 
 def _store(path: str) -> list[tuple[str, str, str]]:

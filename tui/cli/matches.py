@@ -11,7 +11,7 @@ from tui.cli.ratings import agent_name, game_name, game_option, open_store
 from tui.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from league.store.rows import EpisodeRow, MatchRecord, MatchRow, TurnRow
+    from league.store.rows import EpisodeRow, MatchRecord, MatchRow
 
 
 SHOWN_ID = 12
@@ -51,23 +51,32 @@ def matches(game: str | None, agent: str | None, limit: int, store: str, as_json
 @click.command()
 @click.argument("match", metavar="MATCH")
 @click.option("--episode", type=click.IntRange(1), help="Only this episode.")
+@click.option("--prompts", is_flag=True, help="Show what language models were asked, too.")
+@click.option("--full", is_flag=True, help="Show all that was said, however long.")
 @store_option
 @json_option
-def replay(match: str, episode: int | None, store: str, as_json: bool) -> None:
-    """Step through the boards of a recorded match, named by its id or the beginning of it."""
+def replay(match: str, episode: int | None, prompts: bool, full: bool, store: str, as_json: bool) -> None:
+    """Step through the boards of a recorded match, named by its id or the beginning of it.
+
+    Shows what language agents said on the way, what was a fault, and what they told themselves between episodes. The
+    JSON has all of it, with tokens and log-probabilities.
+    """
     from games.errors import UserError
     from league.store import queries
+    from tui.cli.replayed import Replayed
 
-    record = queries.match_record(open_store(store), match)
+    kept = open_store(store)
+    record = queries.match_record(kept, match)
     chosen = [row for row in record.episodes if episode is None or row.episode == episode]
     if not chosen:
         raise UserError(f"match {record.match.match_id} has {len(record.episodes)} episodes, no episode {episode}")
     if as_json:
-        print_json(match_json(record.match, chosen))
+        print_json({**match_json(record.match, chosen), **_said_json(record, {row.episode for row in chosen})})
         return
     print(safe(f"{record.match.game}: {' against '.join(record.match.agents)}, match {record.match.match_id}"))
+    shown = Replayed(record, full, queries.specs(kept, record.match.agents) if prompts else None)
     for row in chosen:
-        _show(record, row)
+        shown.show(row)
 
 
 def match_json(match: "MatchRow", episodes: "list[EpisodeRow]") -> dict[str, Any]:
@@ -83,34 +92,16 @@ def match_json(match: "MatchRow", episodes: "list[EpisodeRow]") -> dict[str, Any
     }
 
 
-def _show(record: "MatchRecord", row: "EpisodeRow") -> None:
-    """Print the boards of one episode, what was said on the way, and how it ended."""
-    from arena.replay import replay as states
-    from games import registry
-
-    said: dict[int, list[TurnRow]] = defaultdict(list)
-    for turn in record.turns:
-        if turn.episode == row.episode:
-            said[turn.turn].append(turn)
-    print(safe(f"\nepisode {row.episode}, seed {row.seed}: {', '.join(row.seats)}\n"))
-    shown = 0
-    for played, state in states(registry.make(record.match.game), row.seed, row.turn_seats, row.actions):
-        for number in range(shown, played):
-            _say(row, said[number])
-            print(safe(f"{number + 1}. {row.seats[row.turn_seats[number]]}: {row.actions[number]}"))
-        shown = played
-        print(safe(state.board()), end="\n\n")
-    _say(row, said[shown])
-    returns = ", ".join(f"{name} {value:+g}" for name, value in zip(row.seats, row.returns, strict=True))
-    blame = "" if row.offender is None else f" by {row.seats[row.offender]}"
-    print(safe(f"{row.termination}{blame}: {returns}"))
-
-
-def _say(row: "EpisodeRow", turns: "list[TurnRow]") -> None:
-    for turn in turns:
-        fault = f" [{turn.fault}]" if turn.fault else ""
-        if turn.raw is not None:
-            print(safe(f"   {row.seats[turn.seat]} said{fault}: {turn.raw}"))
+def _said_json(record: "MatchRecord", episodes: set[int]) -> dict[str, Any]:
+    """What `replay` tells beside the match itself: reflections, and answers of language models."""
+    return {
+        "reflections": [row._asdict() for row in record.reflections if row.episode in episodes],
+        "generations": [
+            {**dict(zip(row._fields[:-1], row[:-1], strict=True)), **row.said._asdict()}
+            for row in record.generations
+            if row.episode in episodes
+        ],
+    }
 
 
 def _scores(row: "MatchRow") -> str:

@@ -1,7 +1,10 @@
 """What the command line prints: JSON on stdout, narration on stderr, never anything that acts as markup."""
 
 import json
+import re
+import shutil
 import sys
+import textwrap
 from typing import Any
 
 from games.text.printable import safe as safe
@@ -15,3 +18,30 @@ def narrate(line: str) -> None:
 def print_json(value: Any) -> None:
     """Print a value as JSON on stdout; raises ValueError for a number that JSON does not know."""
     print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_text(text: str, indent: str = "") -> None:
+    """Print a text with its own line breaks, and more between words where the terminal is narrower than a line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in safe(text).split("\n"):
+        shown = indent + line if line else ""
+        print("\n".join(_folded(shown, width)) if width else shown)
+
+
+def print_list(text: str, indent: str = "   ") -> None:
+    """Print one line, broken after commas where the terminal is narrower."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    line = ""
+    for part in re.split(r"(?<=,)", safe(text)):
+        if width and len(line) + len(part) > width and line.strip():
+            print(line)
+            line = indent
+        line += part
+    print(line)
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

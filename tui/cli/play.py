@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agents.models.limits import ModelLimits
 from arena.rules import MatchRules
 from games.errors import RunError
 from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate, print_json, safe
+from tui.cli.shown import Shown
+from tui.cli.words import bill
 
 if TYPE_CHECKING:
-    from arena.episode import EpisodeRecord
-    from arena.match import Match, MatchResult, ReflectionRecord
-    from arena.referee import Note
+    from collections.abc import Sequence
+
+    from agents.generation import Generation
+    from agents.registry import Recipe
+    from arena.match import Match, MatchResult
     from games.game import Game
 
 
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 @click.argument("game")
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @field_options(MatchRules)
+@field_options(ModelLimits)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of the match.  [default: a fresh one]")
 @store_option
 @json_option
@@ -29,104 +35,77 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
 
     \b
         arena play tic_tac_toe human minimax
+        arena play tic_tac_toe human "llm(style=react)"
         arena play kuhn_poker "kuhn(style=aggressive)" "cfr(iterations=1000)" --episodes 3
     """
     import asyncio
 
-    from arena.match import VoidMatchError, play_match
+    from arena.match import VoidMatchError
     from arena.record import utc_now
     from games import registry
-    from league.config import rules_of
+    from league.config import limits_of, rules_of
     from league.single import keep, prepare, register
     from league.store.store import Store
 
-    rules = rules_of(given(flags))
+    limits = limits_of({key: flags.pop(key) for key in given(flags) if key in ModelLimits.model_fields})
+    rules = rules_of({key: value for key, value in given(flags).items() if key in MatchRules.model_fields})
     loaded = registry.make(game)
-    match, recipes = prepare(loaded, agents, secrets.randbelow(2**63) if seed is None else seed, rules)
+    match, recipes = prepare(loaded, agents, secrets.randbelow(2**63) if seed is None else seed, rules, narrate)
     kept = Store(store, notify=narrate)
     register(kept, match)
     shown = None
     if not as_json:
         narrate(f"{loaded.spec.title}: {' against '.join(match.names)}, seed {match.seed}")
-        shown = _Shown(match, loaded, boards=not any(recipe.agent.interactive for recipe in recipes))
+        shown = Shown(match, loaded, person=any(recipe.agent.interactive for recipe in recipes))
     started = utc_now()
     try:
-        result = asyncio.run(play_match(match, loaded, recipes, listener=shown))
+        result = asyncio.run(_played(match, loaded, recipes, limits, shown))
     except VoidMatchError as error:
         raise RunError(f"the match is void and not recorded: {error}") from error
     keep(kept, result, started)
     if as_json:
         print_json(result_json(result))
     else:
-        _conclude(result, shown.told if shown else 0)
+        _conclude(result, shown)
 
 
-class _Shown:
-    """Prints a match while it is played. With a person at the table boards stay hidden until an episode is over."""
+async def _played(
+    match: "Match", game: "Game", recipes: "Sequence[Recipe]", limits: ModelLimits, shown: "Shown | None"
+) -> "MatchResult":
+    """Play a match, with language models that live as long as it does."""
+    from agents.models.pool import Models
+    from arena.table import play_one
 
-    def __init__(self, match: "Match", game: "Game", boards: bool) -> None:
-        self._match = match
-        self._game = game
-        self._boards = boards
-        self.told = 0
-        """Episodes that were shown."""
-        self._begin()
-
-    def note(self, note: "Note") -> None:
-        return
-
-    def turn(self, seat: int, action: str) -> None:
-        moved = self._follower.turn(seat, action)
-        if not self._boards:
-            return
-        print(safe(f"{self._name(seat)}: {action}"))
-        if moved:
-            print(safe(self._follower.state.board()), end="\n\n")
-
-    def episode(self, record: "EpisodeRecord") -> None:
-        if not self._boards:
-            print(safe(self._follower.state.board()))
-        self.told += 1
-        print_ending(self._match, record)
-        if record.episode < self._match.rules.episodes:
-            self._begin()
-
-    def reflection(self, record: "ReflectionRecord") -> None:
-        if self._boards:
-            print(safe(f"{self._match.names[record.agent]} reflects: {record.text}"), end="\n\n")
-
-    def _begin(self) -> None:
-        from arena.match import plan_episode
-        from arena.replay import Follower
-
-        self._plan = plan_episode(self._match, self.told + 1)
-        self._follower = Follower(self._game, self._plan.seed)
-        if self._boards:
-            print(safe(self._follower.state.board()), end="\n\n")
-
-    def _name(self, seat: int) -> str:
-        return self._match.names[self._plan.order[seat]]
+    models = Models(limits)
+    try:
+        return await play_one(match, game, recipes, models, shown)
+    finally:
+        await models.close()
 
 
-def print_ending(match: "Match", record: "EpisodeRecord") -> None:
-    """Print what was at fault in an episode, how it ended, and the returns."""
-    names = [match.names[agent] for agent in record.order]
-    for note in record.notes:
-        if note.fault is not None:
-            print(safe(f"{names[note.seat]}: {note.fault.value}: {note.raw}"))
-    returns = ", ".join(f"{name} {value:+g}" for name, value in zip(names, record.returns, strict=True))
-    print(safe(f"episode {record.episode}: {record.termination.value}: {returns}"), end="\n\n")
-
-
-def _conclude(result: "MatchResult", told: int) -> None:
-    """Print the episodes that nobody played, and who won."""
-    for record in result.episodes[told:]:
-        print_ending(result.match, record)
+def _conclude(result: "MatchResult", shown: "Shown | None") -> None:
+    """Print what was not shown yet, what language models took, and who won."""
+    if shown is not None:
+        shown.conclude(result)
     names = result.match.names
+    for name, generations in said_by(result).items():
+        print(safe(bill(generations).line(name)))
     winners = [name for name, place in zip(names, result.places, strict=True) if place == 0]
     means = ", ".join(f"{name} {mean:+g}" for name, mean in zip(names, result.mean_returns, strict=True))
     verdict = f"{winners[0]} wins" if len(winners) == 1 else f"a draw between {' and '.join(winners)}"
     print(safe(f"{verdict} ({means}); match {result.match.match_id}"))
+
+
+def said_by(result: "MatchResult") -> "dict[str, list[Generation]]":
+    """What models answered in a match, by the agents that asked them; agents without a model are left out."""
+    names = result.match.names
+    said: dict[str, list[Generation]] = {name: [] for name in names}
+    for record in result.episodes:
+        for note in record.notes:
+            said[names[record.order[note.seat]]] += note.generations
+    for reflection in result.reflections:
+        said[names[reflection.agent]] += reflection.generations
+    return {name: generations for name, generations in said.items() if generations}
 
 
 def result_json(result: "MatchResult") -> dict[str, Any]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 game_option = click.option("--game", metavar="GAME", help="Only this game.")
 
-_COLUMNS = ("rank", "agent", "rating", "mu", "sigma", "matches", "w-d-l", "score", "faults", "void")
-_SPARE = ("sigma", "mu", "void", "matches", "score")
+_COLUMNS = ("rank", "agent", "rating", "mu", "sigma", "matches", "w-d-l", "score", "faults", "fault %", "void")
+_SPARE = ("sigma", "mu", "void", "matches", "faults", "score")
 
 
 @click.command()
@@ -83,7 +83,8 @@ def show_standings(store: "Store", games: Sequence[str] | None, as_json: bool) -
 def _line(row: "Standing") -> list[object]:
     results = f"{row.wins}-{row.draws}-{row.losses}"
     first = [row.rank, row.agent, row.conservative, row.mu, row.sigma]
-    return [*first, row.matches, results, row.score, row.faults, row.void]
+    share = None if row.fault_rate is None else 100 * row.fault_rate
+    return [*first, row.matches, results, row.score, row.faults, share, row.void]
 
 
 def _show_crosstable(game: str, rows: "Sequence[CrossRow]") -> None:

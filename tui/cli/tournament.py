@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agents.models.limits import Spent
 from games.errors import RunError
 from league.config import TournamentConfig, checked, from_toml
 from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate
+from tui.cli.words import counted
 
 if TYPE_CHECKING:
     from league.plan import Plan
@@ -71,11 +73,23 @@ def _introduce(planned: "Plan") -> None:
 
 
 def _play(planned: "Plan", store: Any) -> "Outcome":
+    """Play what is left, under a bar; what that cost is said also where it fails on the way."""
     from league.tournament import run
 
-    stop = Event()
-    with _stopped_by_ctrl_c(stop), _bar(planned.total) as show:
-        return run(planned, store, show, stop)
+    stop, spent = Event(), Spent()
+    try:
+        with _stopped_by_ctrl_c(stop), _bar(planned.total) as show:
+
+            def tell(reached: "Reached", notices: Sequence[str]) -> None:
+                nonlocal spent
+                spent = reached.spent
+                show(reached, notices)
+
+            return run(planned, store, tell, stop)
+    finally:
+        if spent.requests:
+            price = f", ${spent.dollars:.4g}" if spent.dollars else ""
+            narrate(f"language models: {counted(spent.requests, 'answer')}, {spent.tokens:,} tokens{price}")
 
 
 def _conclude(outcome: "Outcome", store: str) -> None:
