@@ -14,6 +14,11 @@ from agents import registry
 from agents.models.source import Source
 from games.offers import offers
 
+# Each process of the tests, and each that they start, computes with one thread, and waits for others without spinning:
+# for tiny models more threads only fight with those of the other workers. They are read when torch is first imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
