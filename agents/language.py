@@ -68,7 +68,7 @@ class Language(Agent):
         model: str = SMOLLM2,
         backend: Backend = "auto",
         adapter: str = "",
-        dtype: Dtype = "bfloat16",
+        dtype: Dtype = "auto",
         base_url: str = "",
         api: Api = "chat",
         key: Key = "",

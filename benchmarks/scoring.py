@@ -110,7 +110,7 @@ def _bare(threads: int, prompts: Sequence[Sequence[int]]) -> float:
     from agents.models import smollm2
     from agents.models.weights import Weights
 
-    weights = Weights.of("smollm2", smollm2.converted(), "bfloat16")
+    weights = Weights.of("smollm2", smollm2.converted(), "auto")
     torch.set_num_threads(threads)
     width = max(map(len, prompts))
     ids = torch.tensor([[weights.vocabulary.pad] * (width - len(prompt)) + list(prompt) for prompt in prompts])

@@ -176,3 +176,14 @@ def test_weights_are_loaded_once_a_process(tiny: Source) -> None:
     local.check(tiny)
     assert Weights.of("again", Path(tiny.model).resolve(), "float32") is first
     assert Weights.of("m", Path(tiny.model).resolve(), "bfloat16") is not first
+
+
+def test_a_dtype_that_is_not_named_is_one_that_the_machine_is_fast_with(tiny: Source) -> None:
+    import torch
+
+    from agents.models.weights import Weights
+
+    path = Path(tiny.model).resolve()
+    chosen = Weights.of("m", path, "auto")
+    assert chosen.model.dtype in (torch.float32, torch.bfloat16)
+    assert Weights.of("m", path, "bfloat16" if chosen.model.dtype is torch.bfloat16 else "float32") is chosen

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, TypeAlias
 
 Backend: TypeAlias = Literal["auto", "transformers", "http", "vllm"]
-Dtype: TypeAlias = Literal["bfloat16", "float16", "float32"]
+Dtype: TypeAlias = Literal["auto", "bfloat16", "float16", "float32"]
 Api: TypeAlias = Literal["chat", "completions"]
 
 SMOLLM2 = "smollm2"
@@ -19,7 +19,8 @@ class Source(NamedTuple):
     """`auto` is http where there is a base_url, else transformers."""
     adapter: str = ""
     """Folder of a PEFT adapter; on a server the name by which it knows the adapter."""
-    dtype: Dtype = "bfloat16"
+    dtype: Dtype = "auto"
+    """Of the weights in this process; `auto` is what the machine is fast with: see `Weights.of`."""
     base_url: str = ""
     """Address of an OpenAI-compatible server, such as http://localhost:8000/v1."""
     api: Api = "chat"

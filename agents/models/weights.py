@@ -16,6 +16,7 @@ from agents.models import folder
 from agents.models.chat import Chat
 from agents.models.lora import add_adapter
 from agents.models.sampling import Vocabulary
+from agents.models.source import Dtype
 from games.errors import UserError, in_words
 
 BASE = "__base__"
@@ -24,10 +25,14 @@ _BROKEN = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeErro
 """What transformers raises for folders that it cannot load."""
 
 
+_IN_BFLOAT16 = ("avx512_bf16", "amx_bf16")
+"""Instructions without which a CPU takes several times as long in bfloat16 as in float32."""
+
+
 class _Key(NamedTuple):
     folder: Path
     digest: str
-    dtype: str
+    dtype: torch.dtype
 
 
 class Weights:
@@ -53,9 +58,12 @@ class Weights:
         self._adapters: dict[tuple[Path, str], str] = {}
 
     @staticmethod
-    def of(name: str, path: Path, dtype: str) -> "Weights":
-        """The weights in a folder, loaded unless they are already. Raises UserError as the constructor does."""
-        key = _Key(path, folder.digest(path), dtype)
+    def of(name: str, path: Path, dtype: Dtype) -> "Weights":
+        """The weights in a folder, loaded unless they are already. Raises UserError as the constructor does.
+
+        `auto` is bfloat16 on a GPU and on a CPU that computes in it, else float32.
+        """
+        key = _Key(path, folder.digest(path), _fast() if dtype == "auto" else getattr(torch, dtype))
         with _LOADING:
             if key not in _LOADED:
                 _LOADED[key] = Weights(name, key)
@@ -98,6 +106,12 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+def _fast() -> torch.dtype:
+    able = torch.cpu.get_capabilities()
+    quick = torch.cuda.is_available() or any([able.get(instructions) for instructions in _IN_BFLOAT16])
+    return torch.bfloat16 if quick else torch.float32
+
+
 def _loaded(name: str, key: _Key) -> tuple[Any, Any]:
     """Model and tokenizer of a folder; nothing in the folder is run."""
     settings = folder.config(key.folder / "config.json")
@@ -111,7 +125,7 @@ def _loaded(name: str, key: _Key) -> tuple[Any, Any]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(key.folder, **safe)
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
             key.folder,
-            dtype=getattr(torch, key.dtype),
+            dtype=key.dtype,
             use_safetensors=True,
             attn_implementation="sdpa",
             output_loading_info=True,
