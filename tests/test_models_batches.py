@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,7 @@ def counting() -> tuple[Engine[int], list[list[int]], threading.Event]:
     batches: list[list[int]] = []
     go = threading.Event()
 
-    def compute(batch: Sequence[int]) -> list[int]:
+    def compute(batch: Sequence[int], unwanted: Callable[[], bool]) -> list[int]:
         batches.append(list(batch))
         go.wait(10)
         if min(batch) < 0:
@@ -187,3 +187,37 @@ def test_a_dtype_that_is_not_named_is_one_that_the_machine_is_fast_with(tiny: So
     chosen = Weights.of("m", path, "auto")
     assert chosen.model.dtype in (torch.float32, torch.bfloat16)
     assert Weights.of("m", path, "bfloat16" if chosen.model.dtype is torch.bfloat16 else "float32") is chosen
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_a_batch_that_nobody_waits_for_any_more_is_left_off_within_a_layer(tiny: Source, scored: bool) -> None:
+    from agents.models.weights import Weights
+
+    layers = Weights.of("m", Path(tiny.model).resolve(), "float32").layers
+    begun, cancelled, reached = threading.Event(), threading.Event(), []
+
+    def wait(*_: object) -> None:
+        begun.set()
+        assert cancelled.wait(10)
+
+    async def ask(model: Model) -> None:
+        asked = model.score(ASK, ["a", "b"]) if scored else model.generate(ASK, Sampling(max_tokens=2), 1)
+        task = asyncio.create_task(asked)
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        cancelled.set()
+
+    hooks = [
+        layers[0].register_forward_pre_hook(wait),
+        layers[-1].register_forward_hook(lambda *_: reached.append(True)),
+    ]
+    try:
+        with_model(tiny, ask)
+        assert begun.is_set()
+        answer(tiny._replace(adapter=""), ASK, Sampling(max_tokens=1), 1)  # after the batch that was left off
+    finally:
+        for hook in hooks:
+            hook.remove()
+    assert len(reached) == 1

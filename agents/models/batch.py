@@ -60,10 +60,18 @@ def first_batch(weights: Weights, waiting: Sequence[Request]) -> list[int]:
     return taken
 
 
-def computed(weights: Weights, batch: Sequence[Request]) -> Sequence[Any]:
-    """Answer a batch of one kind: the text of each row (its tokens are in the Row), or the scores of each request."""
+class UnwantedError(Exception):
+    """Nobody waits for a batch any more."""
+
+
+def computed(weights: Weights, batch: Sequence[Request], unwanted: Callable[[], bool]) -> Sequence[Any]:
+    """Answer a batch of one kind: the text of each row (its tokens are in the Row), or the scores of each request.
+
+    Raises UnwantedError soon after `unwanted` says that nobody waits: a run that is stopped ends within a second.
+    """
     adapters = [request.adapter or BASE for request in batch] if weights.has_adapters else None
-    with _threads(min(request.threads() for request in batch)), torch.inference_mode():
+    threads = min(request.threads() for request in batch)
+    with _threads(threads), _left_off(weights, unwanted), torch.inference_mode():
         if batch[0].draws:
             rows = [request.work for request in batch if isinstance(request.work, Row)]
             _draw(weights, [request.prompt for request in batch], rows, adapters)
@@ -111,6 +119,22 @@ def _room(weights: Weights) -> tuple[int, int]:
         return MOST_ROWS, CACHE_BYTES // weights.token_bytes
     free, _ = torch.cuda.mem_get_info(weights.device)
     return GPU_ROWS, int(GPU_SHARE * free) // weights.token_bytes
+
+
+@contextmanager
+def _left_off(weights: Weights, unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Look before each layer whether anyone still waits: a pass through all of them may take half a minute."""
+
+    def look(*_: Any) -> None:
+        if unwanted():
+            raise UnwantedError
+
+    hooks = [layer.register_forward_pre_hook(look) for layer in weights.layers]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 @contextmanager

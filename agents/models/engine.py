@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from agents.agent import ProviderError
@@ -35,9 +36,15 @@ class Engine(Generic[_R]):
     """
 
     def __init__(
-        self, name: str, compute: Callable[[Sequence[_R]], Sequence[Any]], first: Callable[[Sequence[_R]], list[int]]
+        self,
+        name: str,
+        compute: Callable[[Sequence[_R], Callable[[], bool]], Sequence[Any]],
+        first: Callable[[Sequence[_R]], list[int]],
     ) -> None:
-        """`compute` answers a batch, in the thread; `first` picks places of waiting requests that become one batch."""
+        """`compute` answers a batch, in the thread; it may raise once its second argument says that nobody waits.
+
+        `first` picks places of waiting requests that become one batch.
+        """
         self._name = name
         self._compute = compute
         self._first = first
@@ -86,7 +93,8 @@ class Engine(Generic[_R]):
             batch = [waiting for place, waiting in enumerate(self._queue) if place in places]
             self._queue = [waiting for place, waiting in enumerate(self._queue) if place not in places]
             self._busy = True
-        done = self._thread.submit(self._compute, [waiting.request for waiting in batch])
+        unwanted = partial(_left, batch)
+        done = self._thread.submit(self._compute, [waiting.request for waiting in batch], unwanted)
         done.add_done_callback(lambda done: self._finished(batch, done))
 
     def _finished(self, batch: Sequence[Waiting[_R]], done: "Future[Sequence[Any]]") -> None:
@@ -115,3 +123,8 @@ class Engine(Generic[_R]):
                 error.__cause__ = failure
                 waiting.future.set_exception(error)
         self._settle(loop)
+
+
+def _left(batch: Sequence[Waiting[Any]]) -> bool:
+    """Whether nobody waits for any of a batch."""
+    return all([waiting.future.cancelled() for waiting in batch])

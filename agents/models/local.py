@@ -165,7 +165,7 @@ def _engine(weights: "Weights") -> "Engine[Request]":
         if weights not in _ENGINES:
             _ENGINES[weights] = Engine(
                 Path(weights.name).name,
-                lambda batch: computed(weights, batch),
+                lambda batch, unwanted: computed(weights, batch, unwanted),
                 lambda waiting: first_batch(weights, waiting),
             )
         return _ENGINES[weights]

@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +78,12 @@ class Weights:
                 self.model = add_adapter(self.model, name, path, called, self.shapes)
             self._adapters[key] = called
         return self._adapters[key]
+
+    @property
+    def layers(self) -> Sequence[torch.nn.Module]:
+        """What a pass goes through one after the other: the longest list of modules."""
+        lists = [module for module in self.model.modules() if isinstance(module, torch.nn.ModuleList)]
+        return list(max(lists, key=len, default=()))
 
     @property
     def has_adapters(self) -> bool:
