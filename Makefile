@@ -24,6 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: install
 	$(BIN)/arena tournament examples/demo.toml --store demo.duckdb
+	$(BIN)/arena tournament examples/language.toml --store demo.duckdb
 	@echo 'The matches are in demo.duckdb. Next: $(BIN)/arena crosstable --store demo.duckdb --game tic_tac_toe'
 
 test: install
