@@ -4,6 +4,7 @@ Log-probabilities are compared with a forward pass of transformers in float32, t
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -177,6 +178,13 @@ def test_a_seed_gives_its_answer_again_and_another_seed_another_one(sources: Sou
     assert all(other.completion_ids != first.completion_ids for other in others)
 
 
+def test_more_prompts_at_once_than_one_step_reads_are_all_answered(sources: Sources) -> None:
+    long = [(Message("user", f"Move {number}? " + "It is a long game. " * 200),) for number in range(6)]
+    answers = generations(sources(False), [(prompt, SHORT, seed) for seed, prompt in enumerate(long)])
+    assert all(answer.completion_ids for answer in answers)
+    assert sum(answer.prompt_tokens for answer in answers) > 2 * CONTEXT
+
+
 def test_a_stop_string_ends_the_answer_and_stays_in_it(sources: Sources) -> None:
     (free,) = generations(sources(False), [(PROMPT, SHORT, 4)])
     stop = free.raw[4:7]
@@ -318,25 +326,58 @@ def test_a_server_ends_cleanly_when_it_is_told_to_and_no_agent_is_to_blame(tmp_p
 # Whole matches
 
 
-def test_concurrent_matches_are_played_and_kept_with_their_tokens(
+def test_concurrent_matches_are_played_and_kept_with_tokens_and_log_probabilities_that_hold(
     sources: Sources, folder: Path, tmp_path: Path
 ) -> None:
     source = sources(False)
-    words = [f"base_url={source.base_url},api={source.api}"] if source.base_url else ["backend=vllm,dtype=float32"]
-    free = f"free=llm({words[0]},retries=1,max_tokens=24,memory=history,context={CONTEXT})"
-    held = f"held=llm({words[0]},choice=constrained,context={CONTEXT})"
-    scored = f"scored=llm({words[0]},choice=scored,context={CONTEXT})"
+    where = f"base_url={source.base_url},api={source.api}" if source.base_url else "backend=vllm,dtype=float32"
+    words = f"{where},context={CONTEXT}"
+    free = f"free=llm({words},retries=1,max_tokens=24,memory=history)"
+    held = f"held=llm({words},choice=constrained,style=react,max_tokens=16)"
+    scored = f"scored=llm({words},choice=scored)"
     agents = [word for agent in (free, held, scored, "random") for word in ("--agent", agent)]
     games = ("--game", "tic_tac_toe", "--game", "kuhn_poker")
     arena("tournament", *games, *agents, "--pairs", "2", "--episodes", "2", "--seed", "3", folder=tmp_path)
     store = Store(tmp_path / "arena.duckdb")
     runs = store.query("SELECT status, count(*) AS n FROM match_runs GROUP BY ALL").to_pylist()
     assert runs == [{"status": "finished", "n": 2 * 2 * 2 * 6}]
-    rows = store.query("SELECT * FROM generations ORDER BY ALL LIMIT 400").to_pylist()
-    own = tokenizer(folder)
-    for row in rows:
-        assert row["prompt_ids"]
-        if row["completion_ids"] and not row["constrained"]:
-            assert len(row["logprobs"]) == len(row["completion_ids"])
-            assert own.decode(row["completion_ids"], skip_special_tokens=True) == row["raw"]
-    assert {row["constrained"] for row in rows} == {False, True}
+    assert _most_at_once(store) > 4
+    kept = _kept(store)
+    assert set(kept) == {"free", "held", "scored"}
+    own, model = tokenizer(folder), reference(folder, None)
+    for row in [row for rows in kept.values() for row in rows]:
+        assert own(own.decode(row["prompt_ids"]), add_special_tokens=False)["input_ids"] == row["prompt_ids"]
+        # The last token may go on behind a stop string.
+        assert own.decode(row["completion_ids"], skip_special_tokens=True).startswith(row["raw"])
+        assert len(row["logprobs"]) == len(row["completion_ids"])
+    for kind, rows in kept.items():
+        for row in rows[:: max(len(rows) // 8, 1)]:
+            expected = forward(model, row["prompt_ids"], row["completion_ids"])
+            if kind == "held":  # the more likely, since the tokens that lead to no choice are out
+                assert all(told > alone - TOLERANCE for told, alone in zip(row["logprobs"], expected, strict=True))
+            else:
+                assert row["logprobs"] == pytest.approx(expected, abs=TOLERANCE)
+    faults = store.query(
+        "SELECT DISTINCT seats[seat + 1] AS agent FROM turns JOIN episodes USING (match_id, episode)"
+        " WHERE fault IS NOT NULL"
+    )
+    assert faults.to_pylist() == [{"agent": "free"}]
+
+
+def _kept(store: Store) -> dict[str, list[dict[str, Any]]]:
+    """The generations of a store by how their tokens were chosen."""
+    kept: dict[str, list[dict[str, Any]]] = {}
+    for row in store.query("SELECT * FROM generations ORDER BY ALL").to_pylist():
+        chosen = "scored" if "scored" in json.loads(row["sampling"]) else "held"
+        kept.setdefault(chosen if row["constrained"] else "free", []).append(row)
+    return kept
+
+
+def _most_at_once(store: Store) -> int:
+    """The number of matches that were under way at the same time."""
+    (most,) = store.query(
+        "SELECT max(n) AS n FROM (SELECT count(*) AS n FROM match_runs one JOIN match_runs other"
+        " ON one.started BETWEEN other.started AND other.started + to_microseconds((other.seconds * 1e6)::BIGINT)"
+        " GROUP BY one.match_id)"
+    ).to_pylist()
+    return int(most["n"])

@@ -32,6 +32,7 @@ class VllmServer:
         self._command = [
             *(PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder), "--served-model-name", name),
             *("--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--enforce-eager"),
+            "--no-enable-chunked-prefill",
             *("--kv-cache-memory-bytes", str(1 << 30), "--logprobs-mode", "processed_logprobs", *more),
         ]
 

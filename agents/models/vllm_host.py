@@ -169,7 +169,9 @@ def _stop_all() -> None:
 async def _started(settings: Settings, on_cpu: bool) -> AsyncLLM:
     chosen: Mapping[str, Any] = {}
     if on_cpu:  # compiling for the CPU takes a C++ compiler and longer than most runs would gain
-        chosen = {"enforce_eager": True}
+        # A prompt that is read in parts ends an engine on a CPU if it has a seed: vLLM would turn the seed's generator
+        # back after each part, which that of a CPU does not do.
+        chosen = {"enforce_eager": True, "enable_chunked_prefill": False}
         if not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
             chosen = {**chosen, "kv_cache_memory_bytes": _CPU_CACHE}
     return AsyncLLM.from_engine_args(
