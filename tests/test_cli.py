@@ -22,6 +22,7 @@ from tui.cli.output import safe
 from tui.cli.tables import print_table
 
 PAIR = ("--agent", "random", "--agent", "b=random")
+LONG_NAMES = ("random", "kuhn(style=conservative)", "kuhn(style=aggressive)")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,15 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     games = ("--game", "tic_tac_toe", "--game", "kuhn_poker", "--game", "matrix_rps")
     arena("tournament", *games, *PAIR, "--agent", "c=random", "--pairs", "3", "--episodes", "2", folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose store holds a tournament of agents with long names; it is only read."""
+    folder = tmp_path_factory.mktemp("long_names")
+    flags = [word for name in LONG_NAMES for word in ("--agent", name)]
+    arena("tournament", "--game", "kuhn_poker", *flags, "--pairs", "2", folder=folder)
     return folder
 
 
@@ -246,23 +256,20 @@ def test_tables_are_printed_for_people(played: Path) -> None:
 
 @pytest.mark.parametrize("columns", [200, 120, 80, 60, 40])
 @pytest.mark.parametrize("command", ["standings", "crosstable", "matches", "doctor"])
-def test_names_and_numbers_stay_whole_on_a_terminal_of_any_width(command: str, columns: int, tmp_path: Path) -> None:
-    names = ["random", "kuhn(style=conservative)", "kuhn(style=aggressive)"]
-    flags = [word for name in names for word in ("--agent", name)]
-    arena("tournament", "--game", "kuhn_poker", *flags, "--pairs", "2", folder=tmp_path)
-    shown = in_terminal(command, folder=tmp_path, columns=columns)
+def test_names_and_numbers_stay_whole_on_a_terminal_of_any_width(command: str, columns: int, long_names: Path) -> None:
+    shown = in_terminal(command, folder=long_names, columns=columns)
     if command == "doctor":
         assert re.search(r"duckdb +ok", shown)
         return
-    assert all(name in shown for name in names)
+    assert all(name in shown for name in LONG_NAMES)
     if command == "standings":
-        for row in arena_json("standings", "--game", "kuhn_poker", folder=tmp_path):
+        for row in arena_json("standings", "--game", "kuhn_poker", folder=long_names):
             line = next(line for line in shown.splitlines() if f" {row['agent']} " in line)
             assert f"{row['conservative']:.2f}" in line
             assert f"{row['wins']}-{row['draws']}-{row['losses']}" in line
         assert ("too narrow for sigma" in shown) == (columns <= 80)
     if command == "matches":
-        (match, *_) = arena_json("matches", "--limit", "1", folder=tmp_path)
+        (match, *_) = arena_json("matches", "--limit", "1", folder=long_names)
         assert match["match_id"][:12] in shown
 
 
