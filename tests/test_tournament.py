@@ -106,12 +106,15 @@ def test_ctrl_c_ends_an_agents_preparation_which_is_told_when_it_takes_long(tmp_
         text=True,
     )
     assert process.stderr is not None
-    for line in process.stderr:
-        if "prepares for leduc_poker" in line:
-            break
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 130
-    assert "Traceback" not in process.stderr.read()
+    try:
+        for line in process.stderr:
+            if "prepares for leduc_poker" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert "Traceback" not in process.stderr.read()
+    finally:
+        process.kill()  # one that does not listen would prepare for hours
 
 
 def test_a_second_run_of_a_finished_tournament_plays_nothing(uninterrupted: Path) -> None:
