@@ -1,7 +1,6 @@
 """The event loop of a run, in a thread of its own: so that what the main thread writes does not hold matches up."""
 
 import asyncio
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from threading import Thread
 
 from agents.agent import Agent, Setup
 from agents.models.limits import Spent
-from agents.models.pool import Models
+from agents.models.pool import Models, all_cores
 from agents.registry import Recipe
 from arena.dealer import Dealer
 from arena.match import Listener, Match, MatchResult, play_match
@@ -123,7 +122,7 @@ class Table:
 
     def _threads(self) -> int:
         """How many threads a model in this process may compute with."""
-        return max(1, (os.cpu_count() or 1) - self._at_work())
+        return max(1, all_cores() - self._at_work())
 
 
 def _first(error: BaseException) -> BaseException:

@@ -1,6 +1,10 @@
 """How requests become batches, what a failure costs, and which threads compute."""
 
 import asyncio
+import os
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +16,7 @@ from agents.generation import Generation
 from agents.models import local
 from agents.models.engine import Engine
 from agents.models.model import Model, Sampling
-from agents.models.pool import Models
+from agents.models.pool import Models, all_cores
 from agents.models.source import Source
 from tests.local_models import ASK, answer, with_model
 from tests.tiny_model import tiny_folder
@@ -221,3 +225,24 @@ def test_a_batch_that_nobody_waits_for_any_more_is_left_off_within_a_layer(tiny:
         for hook in hooks:
             hook.remove()
     assert len(reached) == 1
+
+
+@pytest.mark.parametrize(("wished", "threads"), [("3", 3), ("", None), ("0", None), ("many", None)])
+def test_a_model_takes_the_threads_it_is_allowed(
+    wished: str, threads: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", wished)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5}, raising=False)
+    assert all_cores() == (threads or 2)
+
+
+def test_threads_of_a_model_sleep_while_they_wait_for_each_other(tiny: Source) -> None:
+    """In a process of its own, since torch reads the policy when it is first imported."""
+    code = (
+        "import os, sys; from agents.models import local; from agents.models.source import Source; "
+        "local.check(Source(model=sys.argv[1]))"
+    )
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
+    environment["OMP_DISPLAY_ENV"] = "true"
+    done = subprocess.run([sys.executable, "-c", code, tiny.model], env=environment, capture_output=True, text=True)
+    assert re.search(r"OMP_WAIT_POLICY\W+PASSIVE", done.stderr), done.stderr

@@ -1,6 +1,7 @@
 """The back end `transformers`: a model in this process, the embedded one or one in a folder, with adapters on it."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -140,6 +141,9 @@ def _opened(source: Source) -> _Opened:
     path = None if source.model == SMOLLM2 else folder.model_folder(source.model)
     if missing := [package for package in _NEEDED if find_spec(package) is None]:
         raise UserError(f'model {source.model}: {missing[0]} is not installed: pip install "metarena[transformers]"')
+    # Read when torch is first imported. Threads that are told nothing wait for each other in a loop; where anyone else
+    # computes on the machine, that multiplies the time of small steps by ten.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from agents.models.weights import Weights
 
     weights = Weights.of(source.model, path or smollm2.converted(), source.dtype)

@@ -39,8 +39,14 @@ def backend(source: Source) -> Backend:
 
 
 def all_cores() -> int:
-    """How many threads a model may use that has the machine to itself."""
-    return os.cpu_count() or 1
+    """How many threads a model may use that shares the machine with nobody of this run.
+
+    $OMP_NUM_THREADS where it is set, else the cores that this process may use.
+    """
+    wished = os.environ.get("OMP_NUM_THREADS", "")
+    if wished.isdecimal() and int(wished) > 0:
+        return int(wished)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Models:
