@@ -5,12 +5,15 @@ Log-probabilities are compared with a forward pass of transformers in float32, t
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
 import pytest
 
 from agents.agent import ProviderError
@@ -305,6 +308,26 @@ def test_an_engine_that_cannot_start_says_so_before_any_match(folder: Path) -> N
     source = Source(backend="vllm", dtype="float32", context=1 << 20)
     with pytest.raises(UserError, match="vLLM does not start"):
         backend_of(source).check(source)
+
+
+@in_process
+def test_no_engine_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    base = tiny_folder(tmp_path / "model", hidden=128)
+    words = (
+        "import sys; from pathlib import Path; from agents.models.pool import backend;"
+        " from agents.models.source import Source;"
+        " source = Source(sys.argv[1], backend='vllm', dtype='float32', context=128);"
+        " backend(source).check(source); print('up', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", words, str(base)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert any("EngineCore" in " ".join(child.cmdline()) for child in children)
+        process.kill()
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
 
 
 @with_server

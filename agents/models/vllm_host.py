@@ -2,7 +2,10 @@
 
 import asyncio
 import atexit
+import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -30,6 +33,16 @@ _STOP_SECONDS = 30.0
 """How long the engine's processes may take to end before they are killed."""
 _CPU_CACHE = 1 << 30
 """Bytes of keys and values on a CPU, where vLLM would else take nearly all of the memory."""
+_GUARD = """
+import os, signal, sys
+sys.stdin.read()
+for number in sys.argv[1:]:
+    try:
+        os.kill(int(number), signal.SIGTERM)
+    except ProcessLookupError:
+        pass
+"""
+"""A program that ends processes once nobody holds its stdin open any more: when whoever started it is dead."""
 
 
 class Settings(NamedTuple):
@@ -69,6 +82,7 @@ class Host:
             raise UserError(
                 f"vLLM does not start with {settings.folder}: {in_words(error)}; VLLM_LOGGING_LEVEL=INFO tells more"
             ) from error
+        self._guard = _guarded()
 
     @property
     def context(self) -> int:
@@ -123,6 +137,8 @@ class Host:
         finally:
             del self._llm  # or it would try once more while Python ends
             self._stop_loop()
+            self._guard.kill()
+            self._guard.communicate()
 
     async def _ask(self, ids: Sequence[int], params: SamplingParams, adapter: Adapter | None) -> RequestOutput:
         found: RequestOutput | None = None
@@ -164,6 +180,14 @@ def _stop_all() -> None:
     with _starting:
         while _hosts:
             _hosts.popitem()[1].stop()
+
+
+def _guarded() -> subprocess.Popen[bytes]:
+    """A process that ends the engines of this process if it is killed: they would stay, with all their memory."""
+    engines = [child.pid for child in multiprocessing.active_children() if child.name.startswith("EngineCore")]
+    command = [sys.executable, "-I", "-S", "-c", _GUARD, *map(str, engines)]
+    # In a session of its own, since Ctrl-C is not for it.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
 
 async def _started(settings: Settings, on_cpu: bool) -> AsyncLLM:
