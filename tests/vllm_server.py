@@ -38,7 +38,7 @@ class VllmServer:
 
     def __enter__(self) -> "VllmServer":
         with self._log.open("wb") as log:
-            environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1"}
+            environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
             self.process = subprocess.Popen(self._command, env=environment, stdout=log, stderr=subprocess.STDOUT)
         end = time.monotonic() + _START_SECONDS
         while not self._is_ready():
