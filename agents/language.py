@@ -7,7 +7,6 @@ from agents.agent import Agent, Decision, Pace, Reflection, Setup, Trajectory
 from agents.answers import Answer, Choice, Question, Style, ask, lesson
 from agents.generation import Generation
 from agents.manners import (
-    REFLECTION_TOKENS,
     TOKENS,
     UNKNOWN,
     Count,
@@ -51,7 +50,8 @@ class Language(Agent):
     How it answers: style, `direct` or thinking first (`react`); choice, `free` text, `constrained` to the legal
     actions token by token, or `scored`, drawn by how likely the model finds each; legal, whether the prompt lists the
     legal actions; retries, how often it may answer again after an illegal answer, told why; temperature, top_p and
-    top_k of its draws; max_tokens of an answer, 0 for 64 (direct) or 512 (react).
+    top_k of its draws; max_tokens of an answer, 0 for 64 (direct) or 512 (react);
+    reflection_tokens of a reflection.
 
     What it remembers of earlier episodes: memory, their `history`, its own `reflection` on each, `both` or `none`.
     At most: turns of an episode, episodes and reflections, the latest of each. templates: a folder with own prompts.
@@ -83,6 +83,7 @@ class Language(Agent):
         top_p: Share = 1.0,
         top_k: Count = 0,
         max_tokens: Count = 0,
+        reflection_tokens: Limit = 256,
         turns: Limit = 5,
         episodes: Limit = 10,
         reflections: Limit = 10,
@@ -96,6 +97,7 @@ class Language(Agent):
         )
         self._manners = Manners(style, choice, legal)
         self._sampling = Sampling(temperature, top_p, top_k, max_tokens or TOKENS[style])
+        self._reflection_tokens = reflection_tokens
         self._templates = templates_of(templates)
         self._memory = Memory(memory, Limits(turns, episodes, reflections))
         self._models = setup.models
@@ -172,7 +174,7 @@ class Language(Agent):
 
     async def _look_back(self, trajectory: Trajectory, ending: str) -> Reflection:
         seed = derive(self.setup.seed, "reflect", trajectory.episode, len(trajectory.steps), 0)
-        sampling = self._sampling._replace(max_tokens=max(self._sampling.max_tokens, REFLECTION_TOKENS))
+        sampling = self._sampling._replace(max_tokens=self._reflection_tokens)
         model = await self._model()
 
         async def asked(recall: Recall) -> Generation:

@@ -20,9 +20,6 @@ Retries = Annotated[int, Field(ge=0, le=100)]
 TOKENS: dict[Style, int] = {"direct": 64, "react": 512}
 """Tokens of an answer where `max_tokens` is 0."""
 
-REFLECTION_TOKENS = 256
-"""Tokens of a reflection, where `max_tokens` is not more."""
-
 
 def _two_or_none(price: list[float]) -> list[float]:
     if len(price) not in (0, 2):

@@ -246,3 +246,20 @@ def test_threads_of_a_model_sleep_while_they_wait_for_each_other(tiny: Source) -
     environment["OMP_DISPLAY_ENV"] = "true"
     done = subprocess.run([sys.executable, "-c", code, tiny.model], env=environment, capture_output=True, text=True)
     assert re.search(r"OMP_WAIT_POLICY\W+PASSIVE", done.stderr), done.stderr
+
+
+def test_short_answers_do_not_wait_for_long_ones(tiny: Source) -> None:
+    from agents.models.batch import Request, first_batch
+    from agents.models.row import Row
+    from agents.models.weights import Weights
+
+    weights = Weights.of("m", Path(tiny.model).resolve(), "float32")
+
+    def chosen(*lengths: int | None) -> list[int]:
+        """Of answers of so many tokens, None for answers that are scored."""
+        works = [[[1, 2]] if length is None else Row(Sampling(max_tokens=length), 0) for length in lengths]
+        return first_batch(weights, [Request([1, 2, 3], work, "", lambda: 1) for work in works])
+
+    assert chosen(32, 256, 48, None, 64, 65) == [0, 2, 4]
+    assert chosen(256, 32, 200, None) == [0, 2]
+    assert chosen(None, 32, None) == [0, 2]

@@ -21,6 +21,9 @@ CHUNK = 8192
 GPU_ROWS = 256
 GPU_SHARE = 0.5
 """Of the free memory of a GPU, what the keys and values of a batch may take."""
+ALIKE = 2
+"""How many times as long answers of a batch may become as the oldest request's: a batch takes as long as its longest
+answer, and short moves should not wait for long reflections."""
 
 
 class Request(NamedTuple):
@@ -46,12 +49,15 @@ class Request(NamedTuple):
 
 
 def first_batch(weights: Weights, waiting: Sequence[Request]) -> list[int]:
-    """Places of the requests that make the next batch: of the oldest one's kind, in order, as many as memory allows."""
+    """Places of the requests that make the next batch, in order, as many as memory allows.
+
+    All are of the oldest one's kind, and answers that are drawn may become about as long as its answer.
+    """
     rows, tokens = _room(weights)
     taken: list[int] = []
     prompt = answer = 0
     for place, request in enumerate(waiting):
-        if request.draws != waiting[0].draws:
+        if not _alike(request, waiting[0]):
             continue
         prompt, answer = max(prompt, len(request.prompt)), max(answer, request.longest)
         if taken and (len(taken) == rows or (len(taken) + 1) * (prompt + answer) > tokens):
@@ -62,6 +68,12 @@ def first_batch(weights: Weights, waiting: Sequence[Request]) -> list[int]:
 
 class UnwantedError(Exception):
     """Nobody waits for a batch any more."""
+
+
+def _alike(one: Request, other: Request) -> bool:
+    if one.draws and other.draws:
+        return max(one.longest, other.longest) <= ALIKE * min(one.longest, other.longest)
+    return one.draws == other.draws
 
 
 def computed(weights: Weights, batch: Sequence[Request], unwanted: Callable[[], bool]) -> Sequence[Any]:
