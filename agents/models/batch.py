@@ -14,9 +14,9 @@ from agents.models.weights import BASE, Weights
 
 MOST_ROWS = 32
 """Rows of a batch on a CPU."""
-CACHE_BYTES = 640 << 20
+CACHE_BYTES = 384 << 20
 """What the keys and values of a batch may take on a CPU, so that the default model stays under 2 GB in all."""
-CHUNK = 8192
+CHUNK = 4096
 """Tokens of prompts that a CPU computes at once: more would be no faster, and what a layer makes of them takes room."""
 GPU_ROWS = 256
 GPU_SHARE = 0.5

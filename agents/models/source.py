@@ -20,7 +20,7 @@ class Source(NamedTuple):
     adapter: str = ""
     """Folder of a PEFT adapter; on a server the name by which it knows the adapter."""
     dtype: Dtype = "auto"
-    """Of the weights in this process; `auto` is what the machine is fast with: see `Weights.of`."""
+    """Of the weights in this process; `auto` is what the machine is fast with: see `precision`."""
     base_url: str = ""
     """Address of an OpenAI-compatible server, such as http://localhost:8000/v1."""
     api: Api = "chat"

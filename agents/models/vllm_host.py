@@ -22,6 +22,7 @@ from vllm.platforms import current_platform
 from vllm.v1.engine.async_llm import AsyncLLM
 
 from agents.agent import ProviderError
+from agents.models.precision import precision
 from agents.models.replies import RefusedError
 from agents.models.source import Dtype
 from agents.models.vllm_adapters import LAYERS, RANK
@@ -201,7 +202,8 @@ async def _started(settings: Settings, on_cpu: bool) -> AsyncLLM:
     return AsyncLLM.from_engine_args(
         AsyncEngineArgs(
             model=str(settings.folder),
-            dtype=settings.dtype,
+            # On a GPU `auto` is vLLM's own, which knows what each card can do.
+            dtype=str(precision(settings.dtype)).removeprefix("torch.") if on_cpu else settings.dtype,
             max_model_len=settings.context or None,
             logprobs_mode="processed_logprobs",  # those of the distribution that a token was drawn from
             trust_remote_code=False,

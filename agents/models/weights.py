@@ -15,6 +15,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from agents.models import folder
 from agents.models.chat import Chat
 from agents.models.lora import add_adapter
+from agents.models.precision import precision
 from agents.models.sampling import Vocabulary
 from agents.models.source import Dtype
 from games.errors import UserError, in_words
@@ -23,10 +24,6 @@ BASE = "__base__"
 """What PEFT calls a row without an adapter."""
 _BROKEN = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, ImportError, SafetensorError)
 """What transformers raises for folders that it cannot load."""
-
-
-_IN_BFLOAT16 = ("avx512_bf16", "amx_bf16")
-"""Instructions without which a CPU takes several times as long in bfloat16 as in float32."""
 
 
 class _Key(NamedTuple):
@@ -59,11 +56,8 @@ class Weights:
 
     @staticmethod
     def of(name: str, path: Path, dtype: Dtype) -> "Weights":
-        """The weights in a folder, loaded unless they are already. Raises UserError as the constructor does.
-
-        `auto` is bfloat16 on a GPU and on a CPU that computes in it, else float32.
-        """
-        key = _Key(path, folder.digest(path), _fast() if dtype == "auto" else getattr(torch, dtype))
+        """The weights in a folder, loaded unless they are already. Raises UserError as the constructor does."""
+        key = _Key(path, folder.digest(path), precision(dtype))
         with _LOADING:
             if key not in _LOADED:
                 _LOADED[key] = Weights(name, key)
@@ -110,12 +104,6 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
-
-
-def _fast() -> torch.dtype:
-    able = torch.cpu.get_capabilities()
-    quick = torch.cuda.is_available() or any([able.get(instructions) for instructions in _IN_BFLOAT16])
-    return torch.bfloat16 if quick else torch.float32
 
 
 def _loaded(name: str, key: _Key) -> tuple[Any, Any]:
