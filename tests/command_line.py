@@ -15,7 +15,9 @@ from typing import Any
 ARENA = str(Path(sys.executable).with_name("arena"))
 
 
-def arena(*words: str | Path, folder: Path, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+def arena(
+    *words: str | Path, folder: Path, code: int | None = 0, seconds: float = 300
+) -> subprocess.CompletedProcess[str]:
     """Run one command in a folder, whose `arena.duckdb` is then the store, and check its exit code."""
     done = subprocess.run(
         [ARENA, *map(str, words)],
@@ -23,7 +25,7 @@ def arena(*words: str | Path, folder: Path, code: int | None = 0) -> subprocess.
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=seconds,
         stdin=subprocess.DEVNULL,
     )
     assert code is None or done.returncode == code, (words, done.returncode, done.stdout[-2000:], done.stderr[-4000:])

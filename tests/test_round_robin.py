@@ -31,13 +31,14 @@ SMOLLM2 = pytest.param(
 @pytest.fixture(params=["tiny", SMOLLM2])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A model as agents name it: one of random weights, and the real one."""
-    return str(tiny_folder(tmp_path / "tiny")) if request.param == "tiny" else str(request.param)
+    return str(tiny_folder(tmp_path / "tiny", layers=1, hidden=32)) if request.param == "tiny" else str(request.param)
 
 
 def test_a_round_robin_is_finished_after_a_kill_and_every_match_replays(model: str, tmp_path: Path) -> None:
+    short = "max_tokens=16,reflection_tokens=16"
     agents = [
         *("random", "heuristic", "mcts(simulations=100)", f"direct=llm(model={model},max_tokens=16)"),
-        *(f"thinks=react(model={model},max_tokens=16)", f"reflects=reflexion(model={model},max_tokens=16)"),
+        *(f"thinks=react(model={model},max_tokens=16)", f"reflects=reflexion(model={model},{short})"),
     ]
     words = ["tournament", "--game", "tic_tac_toe", "--game", "kuhn_poker", "--episodes", str(EPISODES), "--pairs", "1"]
     words += [word for agent in agents for word in ("--agent", agent)]
@@ -49,7 +50,7 @@ def test_a_round_robin_is_finished_after_a_kill_and_every_match_replays(model: s
             time.sleep(0.1)
         process.kill()
     kept = len(_records(tmp_path))
-    arena(*words, folder=tmp_path)
+    arena(*words, folder=tmp_path, seconds=1800)
 
     records = _records(tmp_path)
     assert 0 < kept <= total == len(records) == len({record.match.match_id for record in records})
@@ -70,11 +71,11 @@ def test_free_answers_are_mostly_illegal_and_scored_ones_never(model: str, tmp_p
     """As measured beforehand of a model of 135 million parameters; the forfeits are counted and shown."""
     free, scored = f"free=llm(model={model},max_tokens=32)", f"scored=llm(model={model},choice=scored)"
     words = ["tournament", "--game", "tic_tac_toe", "--episodes", str(EPISODES), "--pairs", "3"]
-    arena(*words, "--agent", "random", "--agent", free, "--agent", scored, folder=tmp_path)
+    arena(*words, "--agent", "random", "--agent", free, "--agent", scored, folder=tmp_path, seconds=1800)
     lines = {line["agent"]: line for line in arena_json("standings", "--game", "tic_tac_toe", folder=tmp_path)}
     assert lines["free"]["fault_rate"] > 0.5
     assert lines["scored"]["fault_rate"] == lines["random"]["fault_rate"] == 0
-    assert lines["scored"]["rating" if "rating" in lines["scored"] else "conservative"] > lines["free"]["conservative"]
+    assert lines["scored"]["conservative"] > lines["free"]["conservative"]
 
 
 def _records(folder: Path) -> list[MatchRecord]:
