@@ -220,7 +220,7 @@ def test_a_batch_that_nobody_waits_for_any_more_is_left_off_within_a_layer(tiny:
     try:
         with_model(tiny, ask)
         assert begun.is_set()
-        answer(tiny._replace(adapter=""), ASK, Sampling(max_tokens=1), 1)  # after the batch that was left off
+        answer(tiny, ASK, Sampling(max_tokens=1), 1)  # after the batch that was left off
     finally:
         for hook in hooks:
             hook.remove()

@@ -22,8 +22,12 @@ GPU_ROWS = 256
 GPU_SHARE = 0.5
 """Of the free memory of a GPU, what the keys and values of a batch may take."""
 ALIKE = 2
-"""How many times as long answers of a batch may become as the oldest request's: a batch takes as long as its longest
-answer, and short moves should not wait for long reflections."""
+"""How many times as long as the oldest request's answer another of its batch may become, or as short: a batch takes as
+long as its longest answer, and short moves should not wait for long reflections."""
+
+
+class UnwantedError(Exception):
+    """Nobody waits for a batch any more."""
 
 
 class Request(NamedTuple):
@@ -64,16 +68,6 @@ def first_batch(weights: Weights, waiting: Sequence[Request]) -> list[int]:
             break
         taken.append(place)
     return taken
-
-
-class UnwantedError(Exception):
-    """Nobody waits for a batch any more."""
-
-
-def _alike(one: Request, other: Request) -> bool:
-    if one.draws and other.draws:
-        return max(one.longest, other.longest) <= ALIKE * min(one.longest, other.longest)
-    return one.draws == other.draws
 
 
 def computed(weights: Weights, batch: Sequence[Request], unwanted: Callable[[], bool]) -> Sequence[Any]:
@@ -131,6 +125,12 @@ def _room(weights: Weights) -> tuple[int, int]:
         return MOST_ROWS, CACHE_BYTES // weights.token_bytes
     free, _ = torch.cuda.mem_get_info(weights.device)
     return GPU_ROWS, int(GPU_SHARE * free) // weights.token_bytes
+
+
+def _alike(one: Request, other: Request) -> bool:
+    if one.draws and other.draws:
+        return max(one.longest, other.longest) <= ALIKE * min(one.longest, other.longest)
+    return one.draws == other.draws
 
 
 @contextmanager

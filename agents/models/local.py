@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,7 +170,7 @@ def _engine(weights: "Weights") -> "Engine[Request]":
         if weights not in _ENGINES:
             _ENGINES[weights] = Engine(
                 Path(weights.name).name,
-                lambda batch, unwanted: computed(weights, batch, unwanted),
-                lambda waiting: first_batch(weights, waiting),
+                partial(computed, weights),
+                partial(first_batch, weights),
             )
         return _ENGINES[weights]
