@@ -19,6 +19,7 @@ PARTS = {
     "roshambo": ("benchmarks.roshambo", "the 43 bots of the RoShamBo competition, everyone against everyone"),
     "language": ("benchmarks.language", "SmolLM2 through our engine, beside a bare generate"),
     "scoring": ("benchmarks.scoring", "moves scored by SmolLM2 through our engine, beside a bare prefill"),
+    "matches": ("benchmarks.language_matches", "32 matches of SmolLM2 at once, and a quarter of them slow"),
     "turns": ("benchmarks.language_turns", "a turn of a language agent beside its model"),
     "refit": ("benchmarks.refit", "TrueSkill, beside the package"),
     "store": ("benchmarks.million", "a store of a million matches"),

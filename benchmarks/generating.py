@@ -54,7 +54,7 @@ def _by_turns(threads: int, run: int) -> Timed:
     answers = asyncio.run(_batch(threads, sentences=11, answer=LONG, seed=run))
     ours = time.perf_counter() - begun
     lengths = [len(one.completion_ids or ()) for one in answers]
-    return Timed(sum(lengths), ours, _bare(threads, [one.prompt_ids or () for one in answers], max(lengths)))
+    return Timed(sum(lengths), ours, bare(threads, [one.prompt_ids or () for one in answers], max(lengths)))
 
 
 async def _batch(threads: int, sentences: int, answer: int, seed: int) -> Sequence[Generation]:
@@ -69,7 +69,7 @@ async def _batch(threads: int, sentences: int, answer: int, seed: int) -> Sequen
     return await asyncio.gather(*asks)
 
 
-def _bare(threads: int, prompts: Sequence[Sequence[int]], length: int) -> float:
+def bare(threads: int, prompts: Sequence[Sequence[int]], length: int) -> float:
     """Seconds of transformers' own sampling: one padded batch, as many steps as the longest answer has tokens."""
     import torch
 

@@ -1,4 +1,4 @@
-"""A language model that answers at once, to measure all that is not the model; it takes a back end's place."""
+"""A language model that takes no time, or just a second, to measure all that is not it; it takes a back end's place."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,18 +10,22 @@ from agents.models.source import Source
 
 PROMPT_TOKENS, ANSWER_TOKENS = 300, 20
 """Tokens of each prompt and answer that it states, as many as a short game's have."""
+SLOW, SLOW_SECONDS = "slow", 1.0
+"""The model that takes its time, and how much."""
 
 
 class Instant(Model):
     """Names the first legal action."""
 
-    name = "instant"
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._seconds = SLOW_SECONDS if name == SLOW else 0.0
 
     async def generate(
         self, prompt: Sequence[Message], sampling: Sampling, seed: int, choices: Sequence[str] = ()
     ) -> Generation:
-        """One pass of the event loop, then the same answer every time."""
-        await asyncio.sleep(0)
+        """One pass of the event loop, or its second, then the same answer every time."""
+        await asyncio.sleep(self._seconds)
         return Generation(
             self.name,
             choices[0] if choices else "<action>1</action>",
@@ -50,4 +54,4 @@ def traits(source: Source) -> Sequence[str]:
 
 async def open_model(source: Source, models: Models) -> Model:
     """The model."""
-    return Instant()
+    return Instant(source.model)

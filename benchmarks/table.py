@@ -8,7 +8,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("metarena", "open-spiel", "duckdb", "pyarrow", "numpy", "trueskill")
+PACKAGES = ("metarena", "open-spiel", "duckdb", "pyarrow", "numpy", "trueskill", "torch", "transformers")
 """Our side's packages that the table names with their versions."""
 BUSY = 0.5
 """Load average from which a machine is called busy."""
