@@ -1,13 +1,14 @@
-"""The command: `python -m benchmarks [NAME...]` prints one table; `--write` renews the one in docs/benchmarks.md."""
+"""The command: `python -m benchmarks [NAME...]` prints a table of each part; `--write` renews it in the page, too."""
 
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks.cost import ROOT
+from benchmarks.page import section, write
 from benchmarks.random_play import installed
 from benchmarks.table import Row, busy, machine, rendered
 from games.errors import RunError, UserError
@@ -31,72 +32,57 @@ Those that fill this process with data come last: the peak memory of a command c
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
 """The interpreter of the environment that `make bench` makes for the peers."""
 PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- written by `python -m benchmarks --write` -->", "<!-- end of what the program writes -->"
 
 
 def main() -> None:
     """Run the parts that were named. Exits 1 if one fails, 2 for wrong input."""
     options = _parser().parse_args()
     try:
-        if options.write and options.names:
-            raise UserError("--write renews the whole table: name no parts with it")
-        began = busy()
-        table = _measured(options.names or list(PARTS), options.runs, options.peers, began)
-        text = f"{rendered(table)}\n\n{machine(installed(options.peers), options.runs, began)}\n"
-        print(text)
-        if options.write:
-            write(PAGE, text)
+        for name, began, table in _measured(options.names or list(PARTS), options.runs, options.peers):
+            peers = installed(options.peers) if name == "play" else {}
+            text = section(name, PARTS[name][1], f"{rendered(table)}\n\n{machine(peers, options.runs, began)}")
+            print(text, flush=True)
+            if options.write:
+                write(PAGE, {name: text}, list(PARTS))
     except (UserError, RunError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UserError) else 1)
-
-
-def write(page: Path, text: str) -> None:
-    """Put a text in the place of what the program wrote into a page before. Raises UserError if there is no place."""
-    old = page.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise UserError(f"{page} has no lines {BEGIN} and {END} to write between")
-    before, rest = old.split(BEGIN, 1)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
     parts = "\n".join([f"  {name:10}{what}" for name, (_, what) in PARTS.items()])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measure this program beside its peers and print one table.",
+        description="Measure this program beside its peers and print a table of each part.",
         epilog=f"parts:\n{parts}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts to run; all without one")
     parser.add_argument("--runs", type=int, default=3, help="interleaved runs of which medians are taken (3)")
     parser.add_argument("--peers", type=Path, default=PEERS, help="interpreter that has the peers (.venv-bench)")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md, too")
     return parser
 
 
-def _measured(names: list[str], runs: int, peers: Path, began: str | None) -> list[Row]:
-    """The rows of some parts."""
+def _measured(names: list[str], runs: int, peers: Path) -> Iterator[tuple[str, str | None, list[Row]]]:
+    """Of each part its name, what `busy` said before, and its rows."""
     for name in names:
         if name not in PARTS:
             raise UserError(f"no part {name!r}: there are {', '.join(PARTS)}")
     if runs < 1:
         raise UserError(f"runs = {runs}: it must be at least 1")
-    for line in filter(None, (began, _missing(peers) if "play" in names else None)):
-        print(f"benchmarks: {line}", file=sys.stderr)
-    table = []
+    if "play" in names and not peers.exists():
+        print(f"benchmarks: the peers are left out: {peers} is not there; `make bench` makes it", file=sys.stderr)
     for name, (module, what) in PARTS.items():
         if name in names:
             print(f"benchmarks: {name}: {what} ...", file=sys.stderr, end="", flush=True)
+            if (began := busy()) is not None:
+                print(f" {began} ...", file=sys.stderr, end="", flush=True)
             begun = time.monotonic()
             rows: Callable[..., list[Row]] = import_module(module).rows
-            table += rows(runs, peers) if name == "play" else rows(runs)
+            table = rows(runs, peers) if name == "play" else rows(runs)
             print(f" {time.monotonic() - begun:.0f} s", file=sys.stderr)
-    return table
-
-
-def _missing(peers: Path) -> str | None:
-    return None if peers.exists() else f"the peers are left out: {peers} is not there; `make bench` makes it"
+            yield name, began, table
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,8 +11,8 @@ from pathlib import Path
 
 PACKAGES = ("metarena", "open-spiel", "duckdb", "pyarrow", "numpy", "trueskill", "torch", "transformers")
 """Our side's packages that the table names with their versions."""
-BUSY = 0.5
-"""Load average from which a machine is called busy."""
+BUSY, LOOK_SECONDS = 0.1, 1.0
+"""Share of the processors in use from which a machine is called busy, and how long that is looked at."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +87,28 @@ def machine(peers: Mapping[str, str], runs: int, began: str | None) -> str:
         f"- {date.today().isoformat()}, {_processor()}, {cores} core{'s' if cores > 1 else ''}, "
         f"{platform.system()}, Python {platform.python_version()}",
         f"- Our side: {', '.join(ours)}",
-        f"- Peers, in an environment of their own: {', '.join(beside) or 'none installed'}",
+        *([f"- Peers, in an environment of their own: {', '.join(beside)}"] if beside else []),
         f"- Medians of {runs} interleaved run{'s' if runs > 1 else ''}; {began or 'the machine was quiet'}",
     ]
     return "\n".join(lines)
 
 
 def busy() -> str | None:
-    """A line that says so when others are at work on this machine, or None."""
-    load = os.getloadavg()[0]
-    if load < BUSY:
+    """A line that says so when others are at work on this machine, which is looked at for a moment, or None."""
+    (idle, total) = _ticks()
+    time.sleep(LOOK_SECONDS)
+    idle_by_now, total_by_now = _ticks()
+    used = 1 - (idle_by_now - idle) / max(1, total_by_now - total)
+    if used < BUSY:
         return None
-    return f"the load average is {load:.1f}: others are at work here, and the figures will be too low"
+    return f"others used {used:.0%} of the processors just before: the figures may be too low"
+
+
+def _ticks() -> tuple[int, int]:
+    """What all processors have idled, and all they have done, since the machine started: proc(5), /proc/stat."""
+    first = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, first.split()[1:9])
+    return idle + iowait, user + nice + system + idle + iowait + irq + softirq + steal
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ import pytest
 from agents.registry import recipe
 from arena.match import Match, play_match
 from arena.rules import MatchRules
-from benchmarks.__main__ import BEGIN, END, PAGE, PARTS, write
+from benchmarks.__main__ import PAGE, PARTS
 from benchmarks.bare import play_mcts
 from benchmarks.cost import ROOT
 from benchmarks.million import BLOCK, _blocks
+from benchmarks.page import BEGIN, END, section, write
 from benchmarks.roshambo import OneOrder
 from benchmarks.table import Figure, Goal, Row, rendered
 from games import registry
@@ -86,24 +87,35 @@ def test_an_unknown_part_is_one_line_with_the_choices() -> None:
     assert done.stderr.splitlines() == [f"benchmarks: no part 'plya': there are {', '.join(PARTS)}"]
 
 
-def test_the_table_of_the_page_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:
+def test_a_part_of_the_page_is_renewed_and_the_rest_stays(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    for text in ("new\n", "newer\n"):
-        write(page, text)
-    assert page.read_text() == f"before\n{BEGIN}\n\nnewer\n\n{END}\nafter\n"
+    page.write_text(f"before\n{BEGIN}\n{END}\nafter\n")
+    order = ["one", "two", "three"]
+    for part in ("three", "one", "gone", "two", "one"):
+        text = f"| {part} | {len(page.read_text())} |\n"
+        write(page, {part: section(part, "what it is", text)}, [*order, "gone"])
+    write(page, {"two": section("two", "what it is", "new")}, order)
+    text = page.read_text()
+    assert text.startswith(f"before\n{BEGIN}\n\n### one: what it is\n\n| one |")
+    assert text.endswith(f"\n{END}\nafter\n")
+    assert [line[4:] for line in text.splitlines() if line.startswith("###")] == [
+        f"{part}: what it is" for part in order
+    ]
+    assert "### two: what it is\n\nnew\n\n### three: what it is\n\n| three |" in text
 
 
-def test_a_page_without_a_place_for_the_table_is_refused(tmp_path: Path) -> None:
+def test_a_page_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("no place\n")
     with pytest.raises(UserError, match="no lines"):
-        write(page, "new\n")
+        write(page, {"one": "new\n"}, ["one"])
 
 
-def test_the_page_of_the_project_has_a_place_for_the_table() -> None:
+def test_the_page_of_the_project_has_a_table_of_every_part() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
+    found = [line for line in text.split(BEGIN)[1].splitlines() if line.startswith("### ")]
+    assert found == [f"### {part}: {what}" for part, (_, what) in PARTS.items()]
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "connect_four"])
