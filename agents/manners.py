@@ -61,6 +61,9 @@ def source_of(params: Mapping[str, Any]) -> Source:
 def contradiction(params: Mapping[str, Any]) -> str | None:
     """Which parameters contradict each other, in one line, or None."""
     source = source_of(params)
+    tokens = params["max_tokens"] or TOKENS[params["style"]]
+    if source.context and tokens >= source.context:
+        return f"context={source.context} leaves no room for a prompt beside an answer of {tokens} tokens"
     if source.kind == "http":
         if not source.base_url:
             return "backend=http needs base_url, the address of a server"

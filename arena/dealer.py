@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from agents.models.limits import BudgetError, Spent
+from agents.models.limits import Spent
 from agents.models.pool import Models
 from agents.registry import Recipe, recipe
 from arena.death import lost
@@ -30,7 +30,7 @@ class Dealer:
         self._ledger = ledger
         self._inbox = inbox
         self._queue: asyncio.Queue[Attempt] = asyncio.Queue()
-        self._models = Models(limits.model_limits, threads)
+        self._models = Models(limits.model_limits, threads, ledger.notice)
         self.hosts = Hosts(limits)
         self._ending: str | None = None
         self._known: dict[tuple[str, tuple[str, ...]], tuple[Game, list[Recipe]]] = {}
@@ -85,7 +85,7 @@ class Dealer:
             self._ledger.void(attempt.match, party.run(), str(error))
             self._again(attempt, str(error))
         else:
-            if isinstance(error, BudgetError | UserError):
+            if isinstance(error, UserError):
                 self._ending = in_words(error, kind=False)
                 self._ledger.void(attempt.match, party.run(), self._ending)
             raise error

@@ -41,9 +41,12 @@ def kept(generations: object) -> tuple[Generation, ...]:
 def _copy(given: object) -> Generation:
     if not isinstance(given, Generation):
         raise ValueError(f"a generation is a Generation, not {type(given).__name__}")
+    raw, notes = _text("raw", given.raw), _facts("notes", given.notes)
+    if len(raw) > MAX_RAW:
+        notes = {**notes, "characters": len(raw)}
     return Generation(
         model=_text("model", given.model)[:MAX_WORD],
-        raw=_text("raw", given.raw)[:MAX_RAW],
+        raw=raw[:MAX_RAW],
         prompt_ids=_ids("prompt_ids", given.prompt_ids),
         completion_ids=_ids("completion_ids", given.completion_ids),
         logprobs=_logprobs(given.logprobs),
@@ -55,7 +58,7 @@ def _copy(given: object) -> Generation:
         seconds=_amount("seconds", given.seconds),
         price=None if given.price is None else _amount("price", given.price),
         prompt=_messages(given.prompt),
-        notes=_facts("notes", given.notes),
+        notes=notes,
     )
 
 

@@ -1,6 +1,6 @@
 """What agents do once before matches start, such as solving a game or loading a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Timer
 
 from agents.registry import Recipe
@@ -19,3 +19,10 @@ def prepared(member: Recipe, game: Game, tell: Callable[[str], None]) -> None:
         member.prepare(game)
     finally:
         clock.cancel()
+
+
+def warn_of_prices(members: Sequence[Recipe], budget_dollars: float | None, tell: Callable[[str], None]) -> None:
+    """Tell of agents that a budget in money does not limit, since they state no price."""
+    free = [member.name for member in members if member.params.get("price") == []]
+    if budget_dollars is not None and free:
+        tell(f"budget_dollars does not limit {', '.join(free)}: no price=[IN,OUT], for a million tokens, is given")

@@ -218,7 +218,8 @@ def test_lone_surrogates_and_endless_texts_are_cut_to_what_a_store_holds() -> No
     row = rows_of(played(Odd, match_of("tic_tac_toe", "agent", "random")))["generations"][0]
     assert (row["raw"][:7], len(row["raw"])) == ("half ?x", MAX_RAW)
     assert (row["model"], row["finish_reason"]) == ("m?" * (MAX_WORD // 2), "r" * MAX_WORD)
-    assert (row["prompt"], json.loads(row["notes"])) == ('["?"]', {"seen": "\ud800"})
+    told = {"seen": "\ud800", "characters": MAX_RAW + 6}
+    assert (row["prompt"], json.loads(row["notes"])) == ('["?"]', told), "that the text was cut is told"
 
 
 def test_what_is_kept_no_longer_changes_with_what_was_handed_over() -> None:

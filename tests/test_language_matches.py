@@ -294,13 +294,10 @@ def test_a_budget_that_is_spent_ends_the_run_with_all_that_was_finished(tmp_path
     came, words = collected_until(
         [endless, *waiting(200, "spending(tokens=10)", "random"), *classical(5)], limits, BudgetError
     )
-    assert words.startswith("budget_tokens = 500 is spent")
+    assert words == "budget_tokens = 500 is spent"
     assert 0 < came.counted < 205
     assert came.counted == len(came.rows["matches"])
-    dropped = [row for row in came.rows["match_runs"] if row["status"] == "void"]
-    assert len(dropped) == 2
-    assert {row["reason"] for row in dropped} == {words}
-    assert "endless" in {row["match_id"] for row in dropped}
+    assert not [row for row in came.rows["match_runs"] if row["status"] == "void"], "a stop voids nothing"
     more = QUICK._replace(model_limits=ModelLimits(budget_tokens=100_000))
     rest = [match for match in waiting(200, "spending(tokens=10)", "random") if match.match_id not in came.ids()]
     assert each_once(run_all(rest, more), rest)

@@ -125,7 +125,7 @@ def _spoil_adapter(adapter: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("no folder", "there is no such folder"),
+        ("no folder", "there is no such folder; a model on a server needs its address: base_url="),
         ("a file", "a file, not a folder"),
         ("no config", "no model folder"),
         ("no JSON", "cannot be read"),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from agents.agent import ProviderError
 from agents.generation import Generation
-from agents.models import http
+from agents.models import http, patience
 from agents.models.address import HIDDEN, address_of, key_of
 from agents.models.answers import read_chat, read_completions
 from agents.models.limits import BudgetError, ModelLimits
@@ -644,6 +644,48 @@ def test_a_budget_of_tokens_stops_a_run(server: BadServer) -> None:
     assert with_model(server, on, limits) == len(server.posts()) == 3
     dollars = PATIENT.model_copy(update={"budget_dollars": 5.0})
     assert with_model(server, on, dollars, price=(1e6, 1e6)) == 1
+
+
+def test_an_answer_that_is_no_object_is_called_that(server: BadServer) -> None:
+    server.always = reply(200, [])
+    with pytest.raises(ProviderError, match="gives an answer that is no JSON object "):
+        ask(server, limits=IMPATIENT)
+
+
+def test_a_person_is_told_once_that_a_server_fails_and_again_when_it_fails_anew(
+    server: BadServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "TELL_SECONDS", 0.0)
+    told: list[str] = []
+
+    async def on() -> None:
+        models = Models(PATIENT, tell=told.append)
+        try:
+            model = await models.get(Source(model="tiny", base_url=server.base_url))
+            for faults in (3, 0, 2):
+                server.faults.extend([reply(500, b"busy")] * faults)
+                await model.generate(PROMPT, Sampling(), SEED)
+        finally:
+            await models.close()
+
+    asyncio.run(on())
+    assert len(told) == 2
+    assert all(["answers 500" in line and "asked again for up to 5 s (patience_seconds)" in line for line in told])
+
+
+def test_nobody_is_told_of_what_passes_at_once(server: BadServer) -> None:
+    told: list[str] = []
+    server.faults.append(reply(500, b""))
+
+    async def on() -> None:
+        models = Models(PATIENT, tell=told.append)
+        try:
+            await (await models.get(Source(model="tiny", base_url=server.base_url))).generate(PROMPT, Sampling(), SEED)
+        finally:
+            await models.close()
+
+    asyncio.run(on())
+    assert told == []
 
 
 def test_faults_cost_nothing_of_a_budget(server: BadServer) -> None:

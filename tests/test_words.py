@@ -225,7 +225,8 @@ def test_a_tournament_says_at_its_end_what_language_models_took(budget, tmp_path
     assert float(found[3]) == pytest.approx(0.001 * answers)
     assert (answers == 2) is (budget is not None)
     if budget:
-        assert "budget_tokens = 2000 is spent" in said
+        assert said.endswith("arena: budget_tokens = 2000 is spent\n")
+        assert re.search(r"stopped: \d of 6 matches are kept in .*; with a larger budget the same command", said)
 
 
 @pytest.mark.parametrize(("rule", "answers"), [("forfeit", 1), ("retry(1)", 2), ("fallback", None)])

@@ -158,7 +158,9 @@ def checked(kind: type[_W], data: Any) -> _W:
         if isinstance(data, dict) and "error" in data and "choices" not in data:
             raise TransientError(f"an error for an answer: {error_in(data).message}") from None
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        field = ".".join([str(part) for part in first["loc"]]) or "it"
+        if not first["loc"]:
+            raise TransientError("an answer that is no JSON object") from None
+        field = ".".join([str(part) for part in first["loc"]])
         raise TransientError(f"an answer in which {field} is wrong: {first['msg']}") from None
 
 

@@ -21,7 +21,7 @@ def model_folder(name: str) -> Path:
     """The folder of a model: it has a config, a tokenizer and safetensors. Raises UserError in one line."""
     folder = _folder("model", name)
     if not (folder / "config.json").is_file():
-        raise UserError(f"model {name}: no model folder, it has no config.json")
+        raise UserError(f"model {name or repr(name)}: no model folder, it has no config.json")
     config(folder / "config.json")
     _weighed("model", name, folder)
     if not any(list(folder.glob("tokenizer*"))):
@@ -84,7 +84,8 @@ def _parts(file: Path) -> Iterator[bytes]:
 def _folder(what: str, name: str) -> Path:
     folder = Path(name).expanduser()
     if not folder.exists():
-        raise UserError(f"{what} {name}: there is no such folder")
+        served = "; a model on a server needs its address: base_url=http://HOST:PORT/v1" if what == "model" else ""
+        raise UserError(f"{what} {name}: there is no such folder{served}")
     if not folder.is_dir():
         raise UserError(f"{what} {name}: a file, not a folder")
     return folder.resolve()

@@ -73,6 +73,6 @@ class Spending:
     def check(self) -> None:
         """Call before each request. Raises BudgetError once a budget is spent."""
         if (most := self._limits.budget_tokens) is not None and self.tokens >= most:
-            raise BudgetError(f"budget_tokens = {most} is spent: {self.tokens} tokens in {self.requests} answers")
+            raise BudgetError(f"budget_tokens = {most} is spent")
         if (limit := self._limits.budget_dollars) is not None and self.dollars >= limit:
-            raise BudgetError(f"budget_dollars = {limit:g} is spent: {self.dollars:.4f} in {self.requests} answers")
+            raise BudgetError(f"budget_dollars = {limit:g} is spent")

@@ -61,7 +61,9 @@ class ContextOverflow(Exception):  # noqa: N818 - it is no failure: the agent as
     """
 
     def __init__(self, needed: int | None, limit: int | None) -> None:
-        super().__init__(f"the prompt and its answer take {needed or 'too many'} tokens of {limit or 'too few'}")
+        super().__init__(
+            f"the prompt and its answer take {needed or 'too many'} tokens, and {limit or 'fewer'} fit into the model"
+        )
         self.needed = needed
         self.limit = limit
 

@@ -18,6 +18,8 @@ LONGEST_SECONDS = 30.0
 """Longest wait of back-off; a server may ask for more by Retry-After."""
 _BITS = 600
 """Into how many parts a minute's tokens are divided when they are booked."""
+TELL_SECONDS = 3.0
+"""How long a server may fail before a person is told."""
 _TRIES = 32
 """Into how many waits patience is divided at least, so that a short patience has short waits."""
 
@@ -25,12 +27,16 @@ _T = TypeVar("_T")
 
 
 class Patience:
-    """Tries again what may pass, for as long as the limits allow."""
+    """Tries again what may pass, for as long as the limits allow; `tell` gets a line each time that this takes long."""
 
-    def __init__(self, limits: ModelLimits, rng: random.Random) -> None:
+    def __init__(
+        self, limits: ModelLimits, rng: random.Random, tell: Callable[[str], None] = lambda line: None
+    ) -> None:
         self._seconds = limits.patience_seconds
         self._first = min(FIRST_SECONDS, limits.patience_seconds / _TRIES)
         self._rng = rng
+        self._tell = tell
+        self._told = False
 
     async def insist(self, ask: Callable[[], Awaitable[_T]]) -> _T:
         """Call until it does not raise TransientError.
@@ -41,14 +47,24 @@ class Patience:
             retry=retry_if_exception_type(TransientError),
             stop=stop_before_delay(self._seconds),
             wait=self._wait,
+            before_sleep=self._pausing,
             reraise=True,
         )
         try:
-            return await retrying(ask)
+            answer: _T = await retrying(ask)
+            self._told = False
+            return answer
         except TransientError as error:
             tries = retrying.statistics["attempt_number"]
             waits = f", which asks to wait {error.retry_after:g} s" if error.retry_after else ""
             raise ProviderError(f"{error}{waits} (tries: {tries}, patience_seconds: {self._seconds:g})") from None
+
+    def _pausing(self, state: RetryCallState) -> None:
+        failed = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        if self._told or failed < TELL_SECONDS or state.outcome is None:
+            return
+        self._told = True
+        self._tell(f"{state.outcome.exception()}; it is asked again for up to {self._seconds:g} s (patience_seconds)")
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None

@@ -52,13 +52,20 @@ def all_cores() -> int:
 class Models:
     """The models of one run, used within one event loop; weights are shared by all runs of the process.
 
-    `threads` says, before each batch of a model in this process, how many threads it may compute with.
+    `threads` says, before each batch of a model in this process, how many threads it may compute with; `tell` gets
+    lines for a person, such as that a server fails and is asked again.
     """
 
-    def __init__(self, limits: ModelLimits | None = None, threads: Callable[[], int] = all_cores) -> None:
+    def __init__(
+        self,
+        limits: ModelLimits | None = None,
+        threads: Callable[[], int] = all_cores,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
         self.limits = limits or ModelLimits()
         self.spending = Spending(self.limits)
         self.threads = threads
+        self.tell = tell
         self._made: dict[Source, asyncio.Task[Model]] = {}
 
     async def get(self, source: Source) -> Model:

@@ -42,7 +42,7 @@ def server_of(models: "Models", address: Address) -> "Server":
     servers = _open.setdefault(models, {})
     server = servers.get(address)
     if server is None or server.lines.closed:
-        server = servers[address] = Server(address, models.limits, models.spending)
+        server = servers[address] = Server(address, models.limits, models.spending, models.tell)
     return server
 
 
@@ -95,14 +95,14 @@ class Lines:
 class Server:
     """A server of a run: how often and how long it is asked."""
 
-    def __init__(self, address: Address, limits: ModelLimits, spending: Spending) -> None:
+    def __init__(self, address: Address, limits: ModelLimits, spending: Spending, tell: Callable[[str], None]) -> None:
         self.address = address
         self.spending = spending
         self.rates = Rates(limits)
         self.lines = Lines(address)
         self._limits = limits
         # Jitter is there to tell processes apart, so that it must not be the same in each; no result depends on it.
-        self._patience = Patience(limits, random.Random())
+        self._patience = Patience(limits, random.Random(), tell)
 
     async def ask(self, url: str, body: Mapping[str, Any], read: Callable[[Any], _T], asked: Asked) -> _T:
         """Post a request until its answer can be read; `read` checks the parsed JSON and raises TransientError.

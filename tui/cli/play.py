@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agents.models.limits import ModelLimits
+from agents.models.limits import BudgetError, ModelLimits
 from arena.rules import MatchRules
 from games.errors import RunError
 from tui.cli.options import field_options, given, json_option, store_option
@@ -44,6 +44,7 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     from arena.record import utc_now
     from games import registry
     from league.config import limits_of, rules_of
+    from league.preparation import warn_of_prices
     from league.single import keep, prepare, register
     from league.store.store import Store
 
@@ -51,6 +52,7 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
     rules = rules_of({key: value for key, value in given(flags).items() if key in MatchRules.model_fields})
     loaded = registry.make(game)
     match, recipes = prepare(loaded, agents, secrets.randbelow(2**63) if seed is None else seed, rules, narrate)
+    warn_of_prices(recipes, limits.budget_dollars, narrate)
     kept = Store(store, notify=narrate)
     register(kept, match)
     shown = None
@@ -62,6 +64,8 @@ def play(game: str, agents: tuple[str, ...], seed: int | None, store: str, as_js
         result = asyncio.run(_played(match, loaded, recipes, limits, shown))
     except VoidMatchError as error:
         raise RunError(f"the match is void and not recorded: {error}") from error
+    except BudgetError as error:
+        raise RunError(f"the match is not recorded: {error}") from error
     keep(kept, result, started)
     if as_json:
         print_json(result_json(result))
@@ -76,7 +80,7 @@ async def _played(
     from agents.models.pool import Models
     from arena.table import play_one
 
-    models = Models(limits)
+    models = Models(limits, tell=narrate)
     try:
         return await play_one(match, game, recipes, models, shown)
     finally:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agents.models.limits import Spent
+from agents.models.limits import BudgetError, Spent
 from games.errors import RunError
 from league.config import TournamentConfig, checked, from_toml
 from tui.cli.options import field_options, given, json_option, store_option
@@ -41,14 +41,17 @@ def tournament(context: click.Context, /, file: Path | None, store: str, as_json
     """
     config = from_toml(file, given(flags)) if file else checked(given(flags))
     from league.plan import plan
+    from league.preparation import warn_of_prices
     from league.store.store import Store
     from league.tournament import prepare
 
     planned = plan(config)
     _introduce(planned)
+    members = {recipe.name: recipe for game_plan in planned.games for recipe in game_plan.recipes}
+    warn_of_prices(list(members.values()), config.budget_dollars, narrate)
     kept = Store(store, notify=narrate)
     prepare(planned, narrate)
-    outcome = _play(planned, kept)
+    outcome = _play(planned, kept, store)
     _conclude(outcome, store)
     if outcome.stopped:
         context.exit(EXIT_INTERRUPTED)
@@ -72,20 +75,23 @@ def _introduce(planned: "Plan") -> None:
         narrate(f"{game_plan.game.spec.name}: {len(game_plan.recipes)} agents, {game_plan.total} matches")
 
 
-def _play(planned: "Plan", store: Any) -> "Outcome":
+def _play(planned: "Plan", store: Any, place: str) -> "Outcome":
     """Play what is left, under a bar; what that cost is said also where it fails on the way."""
     from league.tournament import run
 
-    stop, spent = Event(), Spent()
+    stop, spent, done = Event(), Spent(), 0
     try:
         with _stopped_by_ctrl_c(stop), _bar(planned.total) as show:
 
             def tell(reached: "Reached", notices: Sequence[str]) -> None:
-                nonlocal spent
-                spent = reached.spent
+                nonlocal spent, done
+                spent, done = reached.spent, reached.before + reached.finished
                 show(reached, notices)
 
             return run(planned, store, tell, stop)
+    except BudgetError:
+        _tell_kept(done, planned.total, place, "with a larger budget the same command goes on from there")
+        raise
     finally:
         if spent.requests:
             price = f", ${spent.dollars:.4g}" if spent.dollars else ""
@@ -95,9 +101,13 @@ def _play(planned: "Plan", store: Any) -> "Outcome":
 def _conclude(outcome: "Outcome", store: str) -> None:
     if outcome.stopped:
         kept = outcome.before + outcome.finished
-        narrate(f"stopped: {kept} of {outcome.total} matches are kept in {store}; the same command goes on from there")
+        _tell_kept(kept, outcome.total, store, "the same command goes on from there")
     elif outcome.finished == 0 and not outcome.unfinished:
         narrate(f"all {outcome.total} matches are in {store} already; nothing to play")
+
+
+def _tell_kept(kept: int, total: int, store: str, next_step: str) -> None:
+    narrate(f"stopped: {kept} of {total} matches are kept in {store}; {next_step}")
 
 
 @contextmanager
