@@ -1,0 +1,25 @@
+"""The solver or scripted expert that a task brings along: the ceiling of what can be reached in it."""
+
+from typing import Any
+
+from agents.agent import Agent, Decision, Setup
+from games.game import Game, Observation
+from games.tasks.task import Task, TaskObservation
+
+
+class Solver(Agent):
+    """Plays a task as its own solver or scripted expert does, which may know more than what the seat is told."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        assert isinstance(setup.game, Task)
+        self._advisor = setup.game.advisor()
+
+    @classmethod
+    def misfit(cls, game: Game, **params: Any) -> str | None:
+        """A game that is no task of this program."""
+        return None if isinstance(game, Task) else f"solver plays single-agent tasks, and {game.spec.name} is none"
+
+    async def act(self, observation: Observation) -> Decision:
+        assert isinstance(observation, TaskObservation)
+        return Decision(self._advisor.advise(observation))

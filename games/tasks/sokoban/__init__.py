@@ -1,0 +1,1 @@
+"""Sokoban: rooms, their generator, the search that solves them, and the game."""

@@ -1,0 +1,173 @@
+"""What all tasks share: one seat, episodes that are numbered instances, observations that stay true."""
+
+import random
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from games.game import Action, Event, Game, Information, Observation, SampleError, State
+from games.seeding import digest
+from games.tasks.instances import Instances
+
+SEAT = (0,)
+
+
+class Advisor(Protocol):
+    """Solves a task, episode by episode; what it works out of an instance may be kept for the episodes to come."""
+
+    def advise(self, observation: "TaskObservation") -> Action:
+        """The best action that is known."""
+        ...
+
+
+class Task(Game):
+    """A game of one seat whose episodes are the instances of a split."""
+
+    instances: Instances
+    free: bool = False
+    """Whether any text is accepted as an action: what means nothing changes nothing."""
+
+    def new_episode(self, seed: int) -> "TaskState":
+        return self.begin(self.instances.number(seed))
+
+    def deal(self, match_seed: int, place: int) -> int:
+        return self.instances.deal(match_seed, place)
+
+    @abstractmethod
+    def begin(self, instance: int) -> "TaskState":
+        """Start the instance of a number, which is one of `instances`."""
+
+    @abstractmethod
+    def advisor(self) -> Advisor:
+        """A solver or scripted expert: the ceiling of what can be reached."""
+
+    def sample(self, observation: "TaskObservation", rng: random.Random) -> "TaskState":
+        """A state that the seat cannot tell from the true one. Called where the spec declares that it can."""
+        return observation.state.at(observation.turns)
+
+
+class TaskState(State):
+    """One instance in progress.
+
+    A subclass keeps what the seat may know of a moment in `sight`, an immutable value that it replaces with every
+    action, and tells it in words by `_told` and `_legal`.
+    """
+
+    __slots__ = ("_return", "_reward", "instance", "log", "over", "sight", "solved", "task")
+
+    def __init__(self, task: Task, instance: int) -> None:
+        self.task = task
+        self.instance = instance
+        self.log: list[Action] = []
+        self.sight: Any = None
+        self.over = False
+        self.solved = False
+        self._reward = 0.0
+        self._return = 0.0
+
+    @abstractmethod
+    def _play(self, action: Action) -> float:
+        """Carry an action out and return its reward; raises ValueError, and changes nothing, for one not allowed."""
+
+    @abstractmethod
+    def _told(self, sight: Any) -> str:
+        """A moment in words."""
+
+    @abstractmethod
+    def _legal(self, sight: Any) -> tuple[Action, ...]:
+        """The legal actions of a moment in which the episode is not over."""
+
+    def _allows(self, sight: Any, action: Action) -> bool:
+        """Whether an action is accepted at a moment in which the episode is not over."""
+        return action in self._legal(sight)
+
+    def seats_to_act(self) -> tuple[int, ...]:
+        return () if self.over else SEAT
+
+    def observe(self, seat: int) -> "TaskObservation":
+        return TaskObservation(self)
+
+    def apply(self, actions: Mapping[int, Action]) -> None:
+        if self.over or len(actions) != 1 or 0 not in actions:
+            raise ValueError(f"{dict(actions)!r:.200}: " + ("the episode is over" if self.over else "seat 0 is to act"))
+        action = actions[0]
+        self._reward = self._play(action)
+        self._return += self._reward
+        self.log.append(action)
+
+    def rewards(self) -> tuple[float, ...]:
+        return (self._reward,)
+
+    def returns(self) -> tuple[float, ...]:
+        return (self._return,)
+
+    def success(self) -> tuple[bool, ...]:
+        return (self.solved,)
+
+    def board(self) -> str:
+        return self._told(self.sight)
+
+    def at(self, turns: int) -> "TaskState":
+        """The same instance after its first actions."""
+        state = self.task.begin(self.instance)
+        for action in self.log[:turns]:
+            state.apply({0: action})
+        return state
+
+
+class TaskObservation(Observation):
+    """What the seat knows at one moment. `sight` is the state's own form of it, for advisors."""
+
+    __slots__ = ("_over", "_return", "_solved", "_turns", "sight", "state")
+
+    seat = 0
+
+    def __init__(self, state: TaskState) -> None:
+        self.state = state
+        self.sight = state.sight
+        self._turns = len(state.log)
+        self._over = state.over
+        self._solved = state.solved
+        self._return = state._return
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        return self.state.task.free and not self._over
+
+    @property
+    def turns(self) -> int:
+        """How many actions came before."""
+        return self._turns
+
+    @property
+    def legal_actions(self) -> tuple[Action, ...]:
+        return () if self._over else self.state._legal(self.sight)
+
+    def allows(self, action: Action) -> bool:
+        return not self._over and self.state._allows(self.sight, action)
+
+    @property
+    def text(self) -> str:
+        told = self.state._told(self.sight)
+        if not self._over:
+            return told
+        return f"{told}\nOver: {'solved' if self._solved else 'not solved'}. Return: {self._return:g}"
+
+    @property
+    def key(self) -> str:
+        if self.state.task.spec.information is Information.PERFECT:
+            return self.text
+        state, chain = self.state.task.begin(self.state.instance), b""
+        for action in self.state.log[: self._turns]:
+            chain = digest(16, chain.hex(), state.observe(0).text, action)
+            state.apply({0: action})
+        return digest(16, chain.hex(), self.text).hex()
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return [Event(0, action) for action in self.state.log[max(0, self._turns - 1) : self._turns]]
+
+    def sample_state(self, rng: random.Random) -> TaskState:
+        if not self.state.task.spec.can_sample_state:
+            raise SampleError(f"no state of {self.state.task.spec.name} can be sampled")
+        return self.state.task.sample(self, rng)
