@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from games.errors import UserError
+from games.seeding import derive
 
 Action: TypeAlias = str
 """One move in the game's own notation: unique within a position; the same in records, prompts and typed input."""
@@ -207,3 +208,7 @@ class Game(ABC):
     @abstractmethod
     def new_episode(self, seed: int) -> State:
         """Start an episode; all its chance comes from the 63-bit `seed`."""
+
+    def deal(self, match_seed: int, place: int) -> int:
+        """The seed of a match's deal (from 1). Raises UserError where a match cannot have so many different ones."""
+        return derive(match_seed, "deal", place)

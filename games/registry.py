@@ -13,8 +13,13 @@ from games.spec import Spec, SpecError, near, parse
 GROUP = "metarena.games"
 """The entry points by which other installed packages offer games."""
 
+TASKS: dict[str, str] = {
+    "sokoban": "games.tasks.sokoban.game:load",
+}
+"""Single-agent tasks, as in TABLE."""
 TABLE: dict[str, str] = {
     "pettingzoo": "games.pettingzoo:load",
+    **TASKS,
 }
 """Name -> "module:loader". A loader takes a Spec and returns a Game. OpenSpiel's games need no line."""
 

@@ -59,6 +59,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "react": [("react(model=TINY,choice=scored,max_tokens=8,dtype=float32)", "kuhn_poker")],
     "reflexion": [("reflexion(model=TINY,retries=1,max_tokens=8,dtype=float32)", "kuhn_poker")],
     "roshambo": [("roshambo(bot=iocainebot)", THROWS)],
+    "solver": [("solver", "sokoban")],
 }
 """Agent -> specs of it and the games to check them in; an agent with a line in the registry needs one here.
 

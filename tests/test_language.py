@@ -210,7 +210,7 @@ def test_a_match_with_illegal_moves_is_recorded_once_as_it_ended() -> None:
     assert result.mean_returns == (-2 / 3, 2 / 3)
     assert result.faults == (2, 0)
     assert len(model.asked) == 3, "nothing was played again"
-    deals = [plan_episode(result.match, number).seed for number in (1, 2, 3)]
+    deals = [plan_episode(result.match, make(result.match.game), number).seed for number in (1, 2, 3)]
     assert [record.seed for record in result.episodes] == deals
 
 
@@ -369,8 +369,9 @@ def seeds_by_cards() -> dict[tuple[str, str], int]:
     """A match seed of Kuhn poker for each pair of cards that the seats may get in the first episode."""
     found = {}
     for seed in range(60):
-        plan = plan_episode(match_of("kuhn_poker", "random", "random", seed=seed), 1)
-        first, second = re.findall(r"has (.)", make("kuhn_poker").new_episode(plan.seed).board())
+        game = make("kuhn_poker")
+        plan = plan_episode(match_of("kuhn_poker", "random", "random", seed=seed), game, 1)
+        first, second = re.findall(r"has (.)", game.new_episode(plan.seed).board())
         found[first, second] = seed
     return found
 
@@ -515,6 +516,9 @@ def test_the_page_on_language_agents_tells_every_template_and_placeholder() -> N
         ("react(key=OPENAI_API_KEY)", "key=OPENAI_API_KEY is of a server"),
         ("reflexion(base_url=http://localhost:1,dtype=float32)", "dtype=float32 is of a model in this process"),
         ("llm(templates=/no/such/folder)", "no such folder"),
+        ("llm(context=64)", "context=64 leaves no room for a prompt beside an answer of 64 tokens"),
+        ("react(context=500)", "beside an answer of 512 tokens"),
+        ("llm(context=100,max_tokens=200)", "beside an answer of 200 tokens"),
     ],
 )
 def test_parameters_that_contradict_each_other_fit_no_game(spec: str, words: str) -> None:

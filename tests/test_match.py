@@ -69,13 +69,15 @@ def test_other_policies_retry_nothing(policy: str) -> None:
 
 # Deals, seeds, seats
 
+GAME = registry.make("leduc_poker")
+
 
 @given(st.integers(0, 2**63 - 1), st.integers(1, 6), st.integers(1, 5))
 def test_fresh_deals_differ_and_the_same_deals_do_not(seed: int, episodes: int, seats: int) -> None:
     def seeds(deals: str) -> list[int]:
         names = tuple("abcde"[:seats])
         match = Match("m", "t", "g", 0, 0, 0, seed, names, names, names, MatchRules(deals=deals, episodes=episodes))
-        return [plan_episode(match, number).seed for number in range(1, episodes + 1)]
+        return [plan_episode(match, GAME, number).seed for number in range(1, episodes + 1)]
 
     assert len(set(seeds("fresh"))) == episodes
     assert set(seeds("same")) == {seeds("fresh")[0]}
@@ -86,7 +88,7 @@ def test_deals_depend_on_the_matchs_seed_and_not_on_who_plays_or_what_it_is_call
     match = match_of("leduc_poker", "random", "random", episodes=4)
     other = match_of("leduc_poker", "first", "diary", key="other", episodes=4)
     replica, reseeded = match._replace(replica=3), match._replace(seed=8)
-    seeds = [[plan_episode(m, number).seed for number in range(1, 5)] for m in (match, other, replica, reseeded)]
+    seeds = [[plan_episode(m, GAME, number).seed for number in range(1, 5)] for m in (match, other, replica, reseeded)]
     assert seeds[0] == seeds[1] == seeds[2]
     assert not set(seeds[0]) & set(seeds[3])
 
@@ -96,7 +98,7 @@ def test_rotation_moves_every_agent_on_by_one_seat_and_around(seats: int) -> Non
     names = tuple("abcde"[:seats])
     match = Match("m", "t", "g", 0, 0, 0, 1, names, names, names, MatchRules(seats="rotate", episodes=7))
     for number in range(1, 8):
-        order = plan_episode(match, number).order
+        order = plan_episode(match, GAME, number).order
         assert [order.index(agent) for agent in range(seats)] == [
             (agent + number - 1) % seats for agent in range(seats)
         ]
@@ -104,7 +106,7 @@ def test_rotation_moves_every_agent_on_by_one_seat_and_around(seats: int) -> Non
 
 def test_seats_stay_where_they_are_fixed() -> None:
     match = match_of("tic_tac_toe", "random", "random", episodes=3)
-    assert {plan_episode(match, number).order for number in (1, 2, 3)} == {(0, 1)}
+    assert {plan_episode(match, GAME, number).order for number in (1, 2, 3)} == {(0, 1)}
 
 
 @pytest.mark.parametrize("seats", ["fixed", "rotate"])

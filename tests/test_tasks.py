@@ -1,0 +1,165 @@
+"""What holds of every single-agent task: splits, instances, actions, solvers, matches."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.agent import Setup
+from agents.registry import recipe
+from arena.match import Match, plan_episode
+from arena.rules import MatchRules
+from games.errors import UserError
+from games.game import Game
+from games.registry import TASKS, make
+from games.spec import SpecError
+from games.tasks.instances import GENERATED, Instances, chosen
+from games.tasks.task import Task, TaskState
+from games.testing import check_game
+from tests.play import match_of, play_here
+
+EXAMPLES: dict[str, Sequence[str]] = {
+    "sokoban": ("sokoban", "sokoban(split=test,rows=8,columns=9,boxes=3,moves=1,turns=40)"),
+}
+"""Task -> strings in which it is checked; a task with a line in the registry needs one here."""
+CASES = [text for texts in EXAMPLES.values() for text in texts]
+
+
+def task_of(text: str) -> Task:
+    game = make(text)
+    assert isinstance(game, Task)
+    return game
+
+
+def solved(task: Task, seed: int) -> TaskState:
+    """An episode as the advisor plays it."""
+    state, advisor = task.new_episode(seed), task.advisor()
+    while state.seats_to_act():
+        state.apply({0: advisor.advise(state.observe(0))})
+    return state
+
+
+def at_random(task: Task, seed: int) -> TaskState:
+    rng, state = random.Random(seed), task.new_episode(seed)
+    while state.seats_to_act():
+        state.apply({0: rng.choice(state.observe(0).legal_actions)})
+    return state
+
+
+def test_every_task_is_checked() -> None:
+    assert set(EXAMPLES) == set(TASKS)
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_a_task_keeps_the_promises_of_games(text: str) -> None:
+    check_game(text)
+    spec = make(text).spec
+    assert (spec.task, spec.seats) == (True, 1)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_solver_is_far_above_random_play(name: str) -> None:
+    task = task_of(name)
+    best = [solved(task, seed) for seed in range(40)]
+    worst = [at_random(task, seed) for seed in range(40)]
+    assert sum([state.solved for state in best]) >= sum([state.solved for state in worst]) + 20
+    assert sum([state.returns()[0] for state in best]) > sum([state.returns()[0] for state in worst])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_first_look_at_an_instance_differs_between_splits(name: str) -> None:
+    looks: list[set[str]] = []
+    for split in GENERATED:
+        task = task_of(f"{name}(split={split})")
+        looks.append({task.new_episode(seed).board() for seed in range(100)})
+    one, two, three = looks
+    assert not one & two | one & three | two & three
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_numbers_of_splits_are_apart_and_a_part_of_a_split_is_the_same_instances(name: str) -> None:
+    whole, part = task_of(name), task_of(f"{name}(first=3,count=2)")
+    assert [part.new_episode(seed).board() for seed in (0, 1, 2)] == [
+        whole.new_episode(seed).board() for seed in (3, 4, 3)
+    ]
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ("split=dev", "'split' of game .* is dev: .*'train', 'validation' or 'test'"),
+        ("first=-1", "'first' .* is -1"),
+        ("splitt=test", "no parameter 'splitt'; did you mean split"),
+        ("split=test,first=100000000000", "first = 100000000000: the split has instances 0 to"),
+        ("split=test,count=100000000000", "count = 100000000000: from instance 0 on the split has"),
+    ],
+)
+def test_wrong_parameters_are_one_line(name: str, params: str, words: str) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        make(f"{name}({params})")
+    assert "\n" not in str(caught.value)
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 60), st.integers(0, 10**9))
+def test_a_match_meets_each_instance_once_before_any_twice(seed: int, size: int, first: int) -> None:
+    instances = Instances(first, size)
+    deals = [instances.deal(seed, place) for place in range(1, size + 1)]
+    assert sorted(deals) == list(range(size))
+    assert sorted(map(instances.number, deals)) == list(range(first, first + size))
+    with pytest.raises(UserError, match=f"needs more than the {size} that there are"):
+        instances.deal(seed, size + 1)
+
+
+def test_matches_walk_through_a_split_in_different_orders() -> None:
+    instances = chosen(GENERATED["test"], 0, 0)
+    walks = {tuple([instances.deal(seed, place) for place in range(1, 6)]) for seed in range(50)}
+    assert len(walks) == 50
+    assert len({deal for walk in walks for deal in walk}) == 250
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_deals_of_a_match_are_new_instances_or_one_again_and_again(name: str) -> None:
+    def numbers(deals: str) -> list[int]:
+        game: Game = make(f"{name}(count=5)")
+        rules = MatchRules(deals=deals, episodes=5)
+        match = Match("m", "t", game.spec.name, 0, 0, 0, 7, ("a",), ("a",), ("a",), rules)
+        return [plan_episode(match, game, number).seed for number in range(1, 6)]
+
+    assert sorted(numbers("fresh")) == [0, 1, 2, 3, 4]
+    assert len(set(numbers("same"))) == 1
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_solver_plays_whole_matches_that_say_what_was_solved(name: str) -> None:
+    result = play_here(match_of(f"{name}(count=4)", "solver", episodes=3))
+    assert [record.success for record in result.episodes] == [(True,)] * 3
+    assert len({record.seed for record in result.episodes}) == 3
+
+
+def test_the_solver_plays_tasks_alone() -> None:
+    assert "none" in (recipe("solver").misfit(make("tic_tac_toe")) or "")
+    assert recipe("solver").misfit(make("sokoban")) is None
+    recipe("solver").make(Setup(make("sokoban"), 0, 1))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_an_observation_that_is_read_late_tells_what_it_told(name: str) -> None:
+    task, rng = task_of(name), random.Random(3)
+    state = task.new_episode(5)
+    seen = []
+    while state.seats_to_act():
+        observation = state.observe(0)
+        seen.append((observation, observation.text, observation.key, observation.legal_actions, observation.events))
+        state.apply({0: rng.choice(observation.legal_actions)})
+    for observation, text, key, legal, events in seen:
+        assert (observation.text, observation.key, observation.legal_actions, observation.events) == (
+            text, key, legal, events,
+        )  # fmt: skip
+
+
+def test_a_spec_error_is_what_a_wrong_value_gives() -> None:
+    with pytest.raises(SpecError):
+        make("sokoban(rows=3)")
