@@ -33,6 +33,7 @@ TABLE: dict[str, str] = {
     "react": "agents.shorthands:React",
     "reflexion": "agents.shorthands:Reflexion",
     "roshambo": "agents.roshambo:Roshambo",
+    "solver": "agents.solver:Solver",
 }
 """Name -> "module:class"."""
 

@@ -28,4 +28,4 @@ def death(how: Termination, code: int | None, hang_seconds: float, memory_mb: in
 
 def lost(match: Match, agent: int, told: Told, death: Death) -> MatchResult:
     """The result of a match in which an agent took its process down; `told` is how far it had come."""
-    return forfeit_rest(match, games.make(match.game).spec, told, agent, Fault(death.how, death.words))
+    return forfeit_rest(match, games.make(match.game), told, agent, Fault(death.how, death.words))

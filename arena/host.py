@@ -245,7 +245,7 @@ class _Chair:
         """Bring the game up to date."""
         if since.episode != self._episode:
             self._episode, self._turns, self._seen = since.episode, 0, []
-            self._follower = Follower(self._game, plan_episode(self._match, since.episode).seed)
+            self._follower = Follower(self._game, plan_episode(self._match, self._game, since.episode).seed)
         for seat, action in since.turns:
             self._follower.turn(seat, action)
         self._turns += len(since.turns)

@@ -11,7 +11,7 @@ from arena.episode import Ended, EpisodePlan, EpisodeRecord, OnTurn, Played, for
 from arena.referee import AskedInVainError, Fault, MakesAgent, Note, Referee, Watch
 from arena.rules import MatchRules
 from games.errors import in_words
-from games.game import Action, Game, GameSpec, Termination
+from games.game import Action, Game, Termination
 from games.seeding import derive
 
 TIE = 1e-9
@@ -48,7 +48,10 @@ class ReflectionRecord(NamedTuple):
 
 
 class MatchResult(NamedTuple):
-    """A finished match. Lists by agent follow the match's order of agents."""
+    """A finished match. Lists by agent follow the match's order of agents.
+
+    In a single-agent task `places` and `faults` have one entry more, the task's: it wins where the agent fails.
+    """
 
     match: Match
     episodes: Sequence[EpisodeRecord]
@@ -87,13 +90,19 @@ class Listener(Protocol):
         """An agent looked back."""
 
 
-def plan_episode(match: Match, episode: int) -> EpisodePlan:
+def plan_episode(match: Match, game: Game, episode: int) -> EpisodePlan:
     """Seed and seats of an episode (from 1): agents keep their seats, or each moves on by one after an episode."""
     deal = episode if match.rules.deals == "fresh" else 1
     count = len(match.names)
     shift = (episode - 1) % count if match.rules.seats == "rotate" else 0
     order = tuple([(seat - shift) % count for seat in range(count)])
-    return EpisodePlan(episode, derive(match.seed, "deal", deal), order, match.rules.max_turns)
+    return EpisodePlan(episode, game.deal(match.seed, deal), order, match.rules.max_turns)
+
+
+def check_deals(game: Game, rules: MatchRules) -> None:
+    """Raises UserError where a match would have more new deals than the game has different ones."""
+    if rules.deals == "fresh":
+        game.deal(0, rules.episodes)
 
 
 async def play_match(
@@ -167,7 +176,7 @@ async def _seat(
         setup = Setup(game, seat, derive(match.seed, match.replica, seat), match.rules.episodes)
         agent = await referee.seat(recipe, setup, make)
         if isinstance(agent, Fault):
-            return forfeit_rest(match, game.spec, Told([], [], []), seat, agent)
+            return forfeit_rest(match, game, Told([], [], []), seat, agent)
         agents.append(agent)
     return agents
 
@@ -180,7 +189,7 @@ async def _play(
     told = Told([], [], [])
     on_turn: OnTurn | None = listener.turn if listener else None
     for number in range(1, rules.episodes + 1):
-        plan = plan_episode(match, number)
+        plan = plan_episode(match, game, number)
         steps: list[list[Step] | None] = [[] if reflects[agent] else None for agent in plan.order]
         seated = [agents[agent] for agent in plan.order]
         ended = await play_episode(game, plan, seated, referee, steps, on_turn)
@@ -189,17 +198,17 @@ async def _play(
         if listener is not None:
             listener.episode(record)
         if fault is not None and fault.ends_match and record.offender is not None:
-            return forfeit_rest(match, game.spec, told, plan.order[record.offender], fault)
+            return forfeit_rest(match, game, told, plan.order[record.offender], fault)
         if number == rules.episodes or (rules.stop_on_win and record.success[plan.order.index(0)]):
             break
         for seat, found in (await _reflections(seated, referee, steps, ended)).items():
             if isinstance(found, Fault):
-                return forfeit_rest(match, game.spec, told, plan.order[seat], found)
+                return forfeit_rest(match, game, told, plan.order[seat], found)
             if found is not None:
                 told.reflections.append(ReflectionRecord(number, seat, plan.order[seat], *found))
                 if listener is not None:
                     listener.reflection(told.reflections[-1])
-    return result(match, told.episodes, told.reflections)
+    return result(match, game, told.episodes, told.reflections)
 
 
 async def _reflections(
@@ -234,7 +243,7 @@ def _trajectory(ended: Ended, seat: int, steps: Sequence[Step]) -> Trajectory:
     )
 
 
-def forfeit_rest(match: Match, spec: GameSpec, told: Told, agent: int, fault: Fault) -> MatchResult:
+def forfeit_rest(match: Match, game: Game, told: Told, agent: int, fault: Fault) -> MatchResult:
     """The result when an agent is gone: it forfeits the episode in progress and all that were left.
 
     Where the last episode told does not hold the fault already, the first one forfeited does.
@@ -242,20 +251,20 @@ def forfeit_rest(match: Match, spec: GameSpec, told: Told, agent: int, fault: Fa
     kept, turns = list(told.episodes), told.turns
     held = bool(kept) and kept[-1].termination is fault.termination
     for number in range(len(kept) + 1, match.rules.episodes + 1):
-        plan = plan_episode(match, number)
+        plan = plan_episode(match, game, number)
         why = Fault(Termination.FORFEITED, fault.why) if held else fault
         played = Played([seat for seat, _ in turns], [action for _, action in turns], [])
-        kept.append(forfeit(spec, plan, played, plan.order.index(agent), why))
+        kept.append(forfeit(game.spec, plan, played, plan.order.index(agent), why))
         held, turns = True, []
-    return result(match, kept, told.reflections)
+    return result(match, game, kept, told.reflections)
 
 
 def result(
-    match: Match, episodes: Sequence[EpisodeRecord], reflections: Sequence[ReflectionRecord] = ()
+    match: Match, game: Game, episodes: Sequence[EpisodeRecord], reflections: Sequence[ReflectionRecord] = ()
 ) -> MatchResult:
     """Sum up the episodes of a match by agent."""
     count = len(match.names)
-    if len(episodes) == 1 and episodes[0].offender is None and not episodes[0].notes:
+    if not game.spec.task and len(episodes) == 1 and episodes[0].offender is None and not episodes[0].notes:
         means = episodes[0].returns
         return MatchResult(match, episodes, means, places(means), (0,) * count, reflections)
     totals = [0.0] * count
@@ -270,6 +279,10 @@ def result(
     last = episodes[-1]
     final = tuple([last.returns[last.order.index(agent)] for agent in range(count)])
     ranked = places(final if match.rules.score_by == "last" else means)
+    if game.spec.task:
+        solved = [record.success[0] for record in (episodes[-1:] if match.rules.score_by == "last" else episodes)]
+        ranked = places((sum(solved), len(solved) - sum(solved)))
+        faults.append(0)
     return MatchResult(match, episodes, means, ranked, tuple(faults), reflections)
 
 

@@ -154,7 +154,7 @@ class Recorder:
                 match.pair,
                 match.replica,
                 match.seed,
-                match.names,
+                match.names if len(result.places) == len(match.names) else (*match.names, match.game),
                 match.fingerprints,
                 result.mean_returns,
                 result.places,

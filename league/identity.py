@@ -1,10 +1,13 @@
 """What identifies a tournament and its rules, and what is kept with it to know how it was played."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
 from arena.rules import MatchRules
+from games.errors import UserError
+from games.game import Game
 from games.seeding import digest
 from league.config import TournamentConfig
 
@@ -18,6 +21,12 @@ def tournament_id(config: TournamentConfig, game: str) -> str:
     if config.name is not None:
         return config.name
     return digest(8, game, rules_json(config.rules()), config.seed, config.format).hex()
+
+
+def check_names(game: Game, names: Sequence[str]) -> None:
+    """Raises UserError for an agent that is called as the task that it plays: both are rated by their names."""
+    if game.spec.task and game.spec.name in names:
+        raise UserError(f"agent name {game.spec.name} is that of the task, which is rated, too; choose another")
 
 
 def rules_json(rules: MatchRules) -> str:

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agents.registry import Recipe, recipe
-from arena.match import Match
+from arena.match import Match, check_deals
 from arena.rules import MatchRules
 from games import registry
 from games.errors import UserError
 from games.game import Game
 from games.seeding import derive, digest
 from league.config import TournamentConfig
-from league.identity import rules_json, tournament_id
+from league.identity import check_names, rules_json, tournament_id
 from league.schedule import FORMATS, RoundRobin
 
 
@@ -84,6 +84,8 @@ def plan(config: TournamentConfig) -> Plan:
         for game in games
     ]
     for game_plan in plans:
+        check_deals(game_plan.game, config.rules())
+        check_names(game_plan.game, [member.name for member in game_plan.recipes])
         seats, players = game_plan.game.spec.seats, len(game_plan.recipes)
         if players < seats:
             raise UserError(f"{game_plan.game.spec.name} has {seats} seats and {players} of the agents can play it")

@@ -5,13 +5,13 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from agents.registry import Recipe, recipe
-from arena.match import Match, MatchResult
+from arena.match import Match, MatchResult, check_deals
 from arena.record import Recorder, Run, utc_now
 from arena.rules import MatchRules
 from games.errors import UserError
 from games.game import Game
 from games.seeding import digest
-from league.identity import rules_json, versions
+from league.identity import check_names, rules_json, versions
 from league.preparation import prepared
 from league.store.registration import Member, Tournament
 from league.store.store import Store
@@ -29,6 +29,8 @@ def prepare(
     if len(recipes) != game.spec.seats:
         seats = "1 seat" if game.spec.seats == 1 else f"{game.spec.seats} seats"
         raise UserError(f"{game.spec.name} has {seats}; agents named: {len(recipes)}")
+    check_deals(game, rules)
+    check_names(game, [member.name for member in recipes])
     for member in recipes:
         reason = member.misfit(game)
         if reason is not None:

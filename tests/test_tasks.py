@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from agents.agent import Setup
 from agents.registry import recipe
-from arena.match import Match, plan_episode
+from arena.match import Match, plan_episode, result
+from arena.record import utc_now
 from arena.rules import MatchRules
 from games.errors import UserError
 from games.game import Game
@@ -18,7 +20,11 @@ from games.spec import SpecError
 from games.tasks.instances import GENERATED, Instances, chosen
 from games.tasks.task import Task, TaskState
 from games.testing import check_game
-from tests.play import match_of, play_here
+from league.single import keep, register
+from league.solved import task_results
+from league.store.store import Store
+from tests.command_line import arena, arena_json
+from tests.play import match_of, play_here, rows_of
 
 EXAMPLES: dict[str, Sequence[str]] = {
     "sokoban": ("sokoban", "sokoban(split=test,rows=8,columns=9,boxes=3,moves=1,turns=40)"),
@@ -143,6 +149,87 @@ def test_the_solver_plays_tasks_alone() -> None:
     assert "none" in (recipe("solver").misfit(make("tic_tac_toe")) or "")
     assert recipe("solver").misfit(make("sokoban")) is None
     recipe("solver").make(Setup(make("sokoban"), 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("score_by", "solved", "places"),
+    [
+        ("mean", (True, False, True), (0, 1)),
+        ("mean", (True, False), (0, 0)),
+        ("mean", (True, False, False), (1, 0)),
+        ("last", (True, True, False), (1, 0)),
+        ("last", (False, True), (0, 1)),
+        ("mean", (True,), (0, 1)),
+        ("mean", (False,), (1, 0)),
+    ],
+)
+def test_a_task_wins_what_is_not_solved(score_by: str, solved: tuple[bool, ...], places: tuple[int, int]) -> None:
+    match = match_of("sokoban", "random", episodes=len(solved), score_by=score_by)
+    played = play_here(match)
+    records = [record._replace(success=(one,)) for record, one in zip(played.episodes, solved, strict=True)]
+    summed = result(match, make("sokoban"), records)
+    assert summed.places == places
+    assert (len(summed.faults), len(summed.mean_returns)) == (2, 1)
+    (row,) = rows_of(summed)["matches"]
+    assert (row["agents"], row["places"]) == (["random", "sokoban"], list(places))
+
+
+def test_a_task_is_rated_beside_the_agents_and_what_was_solved_is_shown(tmp_path: Path) -> None:
+    words = (
+        "--game",
+        "sokoban",
+        "--game",
+        "tic_tac_toe",
+        "--agent",
+        "solver",
+        "--agent",
+        "random",
+        "--agent",
+        "minimax",
+    )
+    arena("tournament", *words, "--pairs", "4", "--episodes", "3", folder=tmp_path)
+    rows = arena_json("standings", "--game", "sokoban", folder=tmp_path)
+    assert [row["agent"] for row in rows] == ["solver", "sokoban", "random"]
+    assert [(row["wins"], row["losses"]) for row in rows] == [(4, 0), (4, 4), (0, 4)]
+    best, task, worst = [row["task"] for row in rows]
+    assert task is None
+    assert (best["episodes"], best["success"], best["pass_at"]) == (12, 1.0, [1.0] * 3)
+    assert worst["mean_return"] < 0 < best["mean_return"]
+    shown = arena("standings", folder=tmp_path).stdout
+    assert "sokoban: solved" in shown
+    assert "retry@3" in shown
+    assert "solver - sokoban" in arena("matches", "--game", "sokoban", folder=tmp_path).stdout
+    again = arena("tournament", *words, "--pairs", "4", "--episodes", "3", folder=tmp_path)
+    assert "nothing to play" in again.stderr
+
+
+def test_pass_at_k_and_the_retry_reference_are_counted_by_match_and_episode(tmp_path: Path) -> None:
+    store = Store(tmp_path / "arena.duckdb")
+    register(store, match_of("sokoban", "random", episodes=3))
+    solved = {1: (False, True, False), 2: (False, False, False), 3: (True, True, False), 4: (False, False, True)}
+    for seed, ones in solved.items():
+        match = match_of("sokoban", "random", seed=seed, episodes=3, key=str(seed))
+        played = play_here(match)
+        records = [record._replace(success=(one,)) for record, one in zip(played.episodes, ones, strict=True)]
+        keep(store, result(match, make("sokoban"), records), utc_now())
+    (found,) = task_results(store)
+    assert (found.k, found.played, found.success) == (3, 12, 4 / 12)
+    assert found.pass_at == [1 / 4, 2 / 4, 3 / 4]
+    assert found.retry_at == pytest.approx([1 / 4, 1 - 0.75**2, 1 - 0.75**3])
+    assert task_results(store, "tic_tac_toe") == []
+
+
+def test_an_agent_is_not_called_as_the_task_it_plays(tmp_path: Path) -> None:
+    said = arena("play", "sokoban", "sokoban=random", folder=tmp_path, code=2).stderr
+    assert "is that of the task, which is rated, too" in said
+    words = ("--game", "sokoban", "--agent", "sokoban=random", "--agent", "solver")
+    assert "is that of the task" in arena("tournament", *words, folder=tmp_path, code=2).stderr
+
+
+def test_more_episodes_than_instances_are_refused_before_anything_is_played(tmp_path: Path) -> None:
+    said = arena("play", "sokoban(count=2)", "random", "--episodes", "3", folder=tmp_path, code=2).stderr
+    assert said.endswith("arena: a match of 3 new instances needs more than the 2 that there are\n")
+    arena("play", "sokoban(count=2)", "random", "--episodes", "3", "--deals", "same", folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", TASKS)

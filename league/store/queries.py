@@ -15,6 +15,7 @@ from league.store.rows import (
     Counts,
     CrossRow,
     EpisodeRow,
+    EpisodeSolved,
     GenerationRow,
     MatchRecord,
     MatchRow,
@@ -96,6 +97,21 @@ FROM judged GROUP BY game, agent, seats
 UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, 0, count(*) FROM voided GROUP BY game, agent
 UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, sum(n)::BIGINT, 0 FROM legal GROUP BY game, agent
 ORDER BY game, agent, seats
+"""
+
+# A task takes part in its matches, and has no seat in their episodes.
+_SOLVED = """
+WITH plays AS (
+    SELECT m.game, m.agents[1] AS agent, m.match_id, e.episode, e.success[1] AS solved, e.returns[1] AS value,
+           len(e.actions) AS turns
+    FROM matches m JOIN episodes e USING (match_id)
+    WHERE len(m.agents) > len(e.seats) AND ($game IS NULL OR m.game = $game)
+), first AS (
+    SELECT *, min(episode) FILTER (solved) OVER (PARTITION BY match_id) AS first FROM plays
+)
+SELECT game, agent, episode, count(*) AS matches, count(*) FILTER (solved) AS solved,
+       count(*) FILTER (first <= episode) AS passed, fsum(value) AS total, sum(turns)::BIGINT AS turns
+FROM first GROUP BY game, agent, episode ORDER BY game, agent, episode
 """
 
 _STANDINGS = """
@@ -229,6 +245,11 @@ def tallies(store: Store) -> list[Tally]:
         added = (played, wins, draws, played - wins - draws, points, faults, answers, void)
         sums[game, agent] = Tally(game, agent, *[old + new for old, new in zip(before[2:], added, strict=True)])
     return list(sums.values())
+
+
+def solved_by_episode(store: Store, game: str | None = None) -> list[EpisodeSolved]:
+    """How tasks went, by game, agent and episode of a match."""
+    return _rows(EpisodeSolved, store.query(_SOLVED, {"game": game}))
 
 
 def counts(store: Store) -> Counts:

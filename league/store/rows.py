@@ -127,6 +127,25 @@ class Tally(NamedTuple):
     """Attempts that came to nothing; they are no matches."""
 
 
+class EpisodeSolved(NamedTuple):
+    """What an agent reached in the k-th episode of its matches of one task."""
+
+    game: str
+    agent: str
+    episode: int
+    """k, from 1."""
+    matches: int
+    """Matches that have a k-th episode."""
+    solved: int
+    """Of these, in how many the k-th episode was solved."""
+    passed: int
+    """Of these, in how many one of the first k was."""
+    total: float
+    """Sum of the returns of k-th episodes."""
+    turns: int
+    """Sum of their turns."""
+
+
 class Counts(NamedTuple):
     """How much there is to fit ratings on."""
 

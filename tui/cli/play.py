@@ -11,7 +11,7 @@ from games.errors import RunError
 from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate, print_json, safe
 from tui.cli.shown import Shown
-from tui.cli.words import bill
+from tui.cli.words import bill, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +94,14 @@ def _conclude(result: "MatchResult", shown: "Shown | None") -> None:
     names = result.match.names
     for name, generations in said_by(result).items():
         print(safe(bill(generations).line(name)))
+    if len(result.places) > len(names):
+        solved, played = (
+            sum([record.success[0] for record in result.episodes]),
+            counted(len(result.episodes), "episode"),
+        )
+        verdict = f"{names[0]} solved {solved} of {played} (mean return {result.mean_returns[0]:+g})"
+        print(safe(f"{verdict}; match {result.match.match_id}"))
+        return
     winners = [name for name, place in zip(names, result.places, strict=True) if place == 0]
     means = ", ".join(f"{name} {mean:+g}" for name, mean in zip(names, result.mean_returns, strict=True))
     verdict = f"{winners[0]} wins" if len(winners) == 1 else f"a draw between {' and '.join(winners)}"

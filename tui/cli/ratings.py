@@ -12,12 +12,15 @@ from tui.cli.output import narrate, print_json
 from tui.cli.tables import fits, print_table
 
 if TYPE_CHECKING:
+    from league.solved import TaskResult
     from league.store.rows import CrossRow, Standing
     from league.store.store import Store
 
 game_option = click.option("--game", metavar="GAME", help="Only this game.")
 
 _COLUMNS = ("rank", "agent", "rating", "mu", "sigma", "matches", "w-d-l", "score", "faults", "fault %", "void")
+_TASK_COLUMNS = ("agent", "episodes", "success %", "return", "turns")
+_TASK_SPARE = ("turns", "episodes")
 _SPARE = ("sigma", "mu", "void", "matches", "faults", "score")
 
 
@@ -65,19 +68,48 @@ def refit(store: str) -> None:
 def show_standings(store: "Store", games: Sequence[str] | None, as_json: bool) -> None:
     """Print the standings of some games, of all where None; `overall` comes with more than one."""
     from league import ratings
+    from league.solved import task_results
 
     rows = ratings.standings(store)
     if games is not None:
         wanted = {*games, "overall"} if len(games) > 1 else set(games)
         rows = [row for row in rows if row.pool in wanted]
+    tasks = task_results(store)
     if as_json:
-        print_json([row._asdict() for row in rows])
+        reached = {(result.game, result.agent): result for result in tasks}
+        print_json([{**row._asdict(), "task": _task_json(reached.get((row.pool, row.agent)))} for row in rows])
         return
     if not rows:
         narrate(f"no matches in {store.path} yet")
     for pool, ranked in groupby(rows, key=lambda row: row.pool):
         table = [_line(row) for row in ranked]
         print_table(f"{pool} (rating = mu - 3 sigma)", _COLUMNS, table, spare=_SPARE)
+        if solved := [result for result in tasks if result.game == pool]:
+            k = max([result.k for result in solved])
+            columns = [*_TASK_COLUMNS, *([f"pass@{k}", f"retry@{k}"] if k > 1 else [])]
+            print_table(f"{pool}: solved", columns, [_solved_line(result, k) for result in solved], spare=_TASK_SPARE)
+
+
+def _solved_line(result: "TaskResult", k: int) -> list[object]:
+    line: list[object] = [result.agent, result.played, 100 * result.success, result.mean_return, result.mean_turns]
+    if k == 1:
+        return line
+    return [*line, *([result.pass_at[-1], result.retry_at[-1]] if result.k == k else [None, None])]
+
+
+def _task_json(result: "TaskResult | None") -> dict[str, object] | None:
+    """What an agent reached in a task, as the documented JSON object."""
+    if result is None:
+        return None
+    return {
+        "episodes": result.played,
+        "success": result.success,
+        "mean_return": result.mean_return,
+        "mean_turns": result.mean_turns,
+        "success_by_episode": [row.solved / row.matches for row in result.episodes],
+        "pass_at": result.pass_at,
+        "retry_at": result.retry_at,
+    }
 
 
 def _line(row: "Standing") -> list[object]:

@@ -77,7 +77,7 @@ class Shown:
         from arena.replay import Follower
 
         self._begun = self._told + 1
-        self._plan = plan_episode(self._match, self._begun)
+        self._plan = plan_episode(self._match, self._game, self._begun)
         self._follower = Follower(self._game, self._plan.seed)
         self._notes = []
         if self._boards:
