@@ -14,6 +14,7 @@ GROUP = "metarena.games"
 """The entry points by which other installed packages offer games."""
 
 TASKS: dict[str, str] = {
+    "minesweeper": "games.tasks.minesweeper.game:load",
     "sokoban": "games.tasks.sokoban.game:load",
 }
 """Single-agent tasks, as in TABLE."""

@@ -27,6 +27,7 @@ from tests.command_line import arena, arena_json
 from tests.play import match_of, play_here, rows_of
 
 EXAMPLES: dict[str, Sequence[str]] = {
+    "minesweeper": ("minesweeper", "minesweeper(split=test,rows=4,columns=5,mines=6,turns=12)"),
     "sokoban": ("sokoban", "sokoban(split=test,rows=8,columns=9,boxes=3,moves=1,turns=40)"),
 }
 """Task -> strings in which it is checked; a task with a line in the registry needs one here."""

@@ -25,7 +25,7 @@ class Task(Game):
 
     instances: Instances
     free: bool = False
-    """Whether any text is accepted as an action: what means nothing changes nothing."""
+    """Whether text that is no legal action may be accepted, too: what it means is for `TaskState._allows` to say."""
 
     def new_episode(self, seed: int) -> "TaskState":
         return self.begin(self.instances.number(seed))
@@ -118,7 +118,7 @@ class TaskState(State):
 class TaskObservation(Observation):
     """What the seat knows at one moment. `sight` is the state's own form of it, for advisors."""
 
-    __slots__ = ("_over", "_return", "_solved", "_turns", "sight", "state")
+    __slots__ = ("_over", "_turns", "sight", "solved", "state", "total")
 
     seat = 0
 
@@ -127,8 +127,8 @@ class TaskObservation(Observation):
         self.sight = state.sight
         self._turns = len(state.log)
         self._over = state.over
-        self._solved = state.solved
-        self._return = state._return
+        self.solved = state.solved
+        self.total = state._return
 
     @property
     def open(self) -> bool:  # type: ignore[override]
@@ -151,7 +151,7 @@ class TaskObservation(Observation):
         told = self.state._told(self.sight)
         if not self._over:
             return told
-        return f"{told}\nOver: {'solved' if self._solved else 'not solved'}. Return: {self._return:g}"
+        return f"{told}\nOver: {'solved' if self.solved else 'not solved'}. Return: {self.total:g}"
 
     @property
     def key(self) -> str:

@@ -1,0 +1,1 @@
+"""MineSweeper: boards, exact probabilities of mines, and the game."""
