@@ -109,9 +109,8 @@ class Minesweeper(Task):
         given = self.given
         board = generate(given.rows, given.columns, given.mines, given.split, instance)
         if board is None:
-            raise UserError(
-                f"no board was found for {given}: every first cell opens all the others, or hardly any does"
-            )
+            size = f"{given.rows} x {given.columns} with {given.mines} mines"
+            raise UserError(f"no board of {size} is in split {given.split} that its first opening does not solve")
         return board
 
 
