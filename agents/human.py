@@ -45,7 +45,7 @@ class Human(Agent):
             found = matches(line, observation.legal_actions)
             if len(found) == 1:
                 return Decision(found[0], raw=line)
-            if not found and observation.open and line.strip():
+            if not found and observation.open and observation.allows(line.strip()):
                 return Decision(line.strip(), raw=line)
             _say(
                 f"{line.strip()!r} could be {', '.join(found)}."
