@@ -152,3 +152,17 @@ def test_an_interrupt_ends_the_process_while_it_waits_for_an_answer() -> None:
         said = process.stderr.read()
     assert b"KeyboardInterrupt" in said
     assert b"Fatal" not in said
+
+
+def test_what_a_task_accepts_beyond_its_list_is_played_and_all_else_asked_again() -> None:
+    from games.registry import make
+
+    name = "minesweeper(turns=2)"
+    observation = make(name).new_episode(1).observe(0)
+    is_open = next(
+        cell for cell in ("(1,1)", "(3,3)", "(6,6)", "(1,6)", "(6,1)") if cell not in observation.legal_actions
+    )
+    done = play(name, f"foo\n(7,7)\n{is_open}\n\n{is_open}\n")
+    assert done.stdout == f"{[is_open, is_open]}\n"
+    assert "'foo' is not a legal action." in done.stderr
+    assert "'(7,7)' is not a legal action." in done.stderr
