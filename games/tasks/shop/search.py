@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,15 @@ K1, B = 0.9, 0.4
 HITS = 50
 
 _Scores = npt.NDArray[np.float32]
+
+
+class _Posting(NamedTuple):
+    """Where a term occurs, and what it adds to the score there."""
+
+    numbers: npt.NDArray[np.intp]
+    weight: np.float32
+    divisor: _Scores
+    scores: _Scores
 
 
 class Index:
@@ -35,8 +45,8 @@ class Index:
         total = np.zeros(self._size)
         for term, count in Counter(terms(words)).items():
             if (posting := self._postings.get(term)) is not None:
-                numbers, weight, scores = posting
-                total[numbers] += scores if count == 1 else _repeated(weight, scores, count)
+                weight = posting.weight * np.float32(count)
+                total[posting.numbers] += posting.scores if count == 1 else weight - weight / posting.divisor
         single = total.astype(np.float32)  # Lucene sums in double precision and compares in single precision
         found = np.flatnonzero(single)
         if len(found) > 4 * HITS:
@@ -64,17 +74,9 @@ def _inverse_norms(lengths: list[int], filled: int) -> _Scores:
     return inverse
 
 
-def _scored(
-    found: list[tuple[int, int]], filled: int, inverse: _Scores
-) -> tuple[npt.NDArray[np.intp], np.float32, _Scores]:
-    """Where a term occurs, its weight, and what it adds to the score of each document."""
+def _scored(found: list[tuple[int, int]], filled: int, inverse: _Scores) -> _Posting:
     numbers = np.array([number for number, _ in found], dtype=np.intp)
     counts = np.array([count for _, count in found], dtype=np.float32)
     weight = np.float32(np.log(1 + (filled - len(found) + 0.5) / (len(found) + 0.5)))
-    one = np.float32(1)
-    return numbers, weight, weight - weight / (one + counts * inverse[numbers])
-
-
-def _repeated(weight: np.float32, scores: _Scores, count: int) -> _Scores:
-    """What a term adds that is asked for several times: its weight is a multiple."""
-    return scores * np.float32(count)
+    divisor = np.float32(1) + counts * inverse[numbers]
+    return _Posting(numbers, weight, divisor, weight - weight / divisor)

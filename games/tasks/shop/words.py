@@ -4,9 +4,14 @@ import re
 
 from games.tasks.shop.porter import stem
 
-STOP_WORDS = frozenset(
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+STOP_WORDS = word_set(
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
+    "to was will with"
 )
 """Lucene's own list."""
 _CHARACTER_WORDS = "\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
