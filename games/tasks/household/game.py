@@ -121,4 +121,4 @@ def load(spec: Spec) -> Household:
 
 
 def _readable(action: Action) -> bool:
-    return isinstance(action, str) and len(action) <= LONGEST and len(action.splitlines()) == 1
+    return isinstance(action, str) and len(action) <= LONGEST and action.splitlines() == [action]

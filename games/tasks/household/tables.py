@@ -186,8 +186,8 @@ THINGS: dict[str, Thing] = {
 
 _LIES_IN = {
     "kitchen": """
-        apple bowl bread butterknife cup dishsponge egg fork glassbottle kettle knife ladle lettuce mug pan papertowelroll
-        peppershaker plate pot potato saltshaker soapbottle spatula spoon tomato vase winebottle
+        apple bowl bread butterknife cup dishsponge egg fork glassbottle kettle knife ladle lettuce mug pan
+        papertowelroll peppershaker plate pot potato saltshaker soapbottle spatula spoon tomato vase winebottle
     """,
     "living room": """
         book box candle cellphone creditcard keychain laptop newspaper pen pencil pillow remotecontrol statue tissuebox

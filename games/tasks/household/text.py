@@ -39,12 +39,10 @@ def goal_in_words(goal: Goal) -> str:
     """What is to be reached, as a sentence."""
     if goal.kind == "look":
         return f"Hold {_a(goal.thing)} in the light of {_a(goal.place)} that is switched on."
-    where = f"{'in' if FURNITURE[goal.place].inside else 'on'} {_a(goal.place)}"
+    where = "in" if FURNITURE[goal.place].inside else "on"
     if goal.kind == "pick_two":
-        return (
-            f"Put two {_PLURALS.get(goal.thing, goal.thing + 's')} {where}, both {where.replace(' a ', ' the same ')}."
-        )
-    return f"Put {_a(_TREATED.get(goal.kind, '') + goal.thing)} {where}."
+        return f"Put two {_PLURALS.get(goal.thing, goal.thing + 's')} {where} the same {goal.place}."
+    return f"Put {_a(_TREATED.get(goal.kind, '') + goal.thing)} {where} {_a(goal.place)}."
 
 
 def told(house: House, sight: Sight, turns: int) -> str:
@@ -159,8 +157,8 @@ def everything(world: World) -> str:
 def rules(turns: int) -> str:
     """The rules, for every kind of goal."""
     return (
-        "You are in a room with numbered places (furniture) and numbered things that lie in or on them. You have a goal "
-        f"to reach by typed commands, one a turn: {COMMANDS}. "
+        "You are in a room with numbered places (furniture) and numbered things that lie in or on them. You have a "
+        f"goal to reach by typed commands, one a turn: {COMMANDS}. "
         "Name places and things with their numbers, as in take apple 1 from fridge 1. "
         "What lies at a place you see when you are there; a closed place must be opened first. You carry one thing at "
         "a time, and take and move things only at the place where you stand, if it is open; not every thing fits every "
