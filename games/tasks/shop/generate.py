@@ -8,9 +8,17 @@ from games.tasks.shop.goods import KINDS, LINES, OPTIONS, Kind, Line
 from games.tasks.shop.words import word_set
 
 PRODUCTS = 1_000
-_BEGINNINGS = sorted(word_set("al bel cor dan el fen gar hol ir jun kel lor mar nor ol pel quin ros sel tor ul ver wil"))
+_BEGINNINGS = sorted(
+    word_set("al bel cor dan el fen gar hol ir jun kel lor mar nor ol pel quin ros sel tor ul ver wil")
+)
 _ENDINGS = sorted(word_set("ado bury den eva field ica ino lane mont ora ova ridge rin sen stone ton tra wick wood"))
-_VIRTUES = ("Made to last", "Chosen with care", "A favourite of many buyers", "Simple and good", "Made in small numbers")
+_VIRTUES = (
+    "Made to last",
+    "Chosen with care",
+    "A favourite of many buyers",
+    "Simple and good",
+    "Made in small numbers",
+)
 _DIGITS = "0123456789BCDFGHJKLMNPQRSTVWXYZ"
 
 

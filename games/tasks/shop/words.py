@@ -4,6 +4,7 @@ import re
 
 from games.tasks.shop.porter import stem
 
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a list that is written as a text."""
     return frozenset(text.split())
