@@ -29,7 +29,7 @@ def read_catalogue(products: str, goals: str) -> Catalogue:
     wishes: list[Wish] = []
     for place, given in enumerate(listed):
         record = _Record(products, "catalogue", f"product {place}", given)
-        asin = record.text("asin")
+        asin = record.text("asin", empty=False)
         record.where += f" ({asin:.40})"
         told = instructions.get(asin)
         product = _product(record, asin, told if isinstance(told, dict) else {}, goals)
@@ -52,14 +52,14 @@ class _Record:
         there = _kind(self.given[field]) if field in self.given else "missing"
         raise UserError(f"{self.kind} file {self.file!r}, {self.where}, field {field!r}: {there}; {expected}")
 
-    def text(self, field: str, needed: bool = True) -> str:
-        """A text; one that is needed is not empty."""
+    def text(self, field: str, empty: bool = True, null: bool = False) -> str:
+        """A text. `empty`: or one of nothing but space. `null`: or null, for an empty one."""
         value = self.given.get(field)
-        if value is None and not needed and field in self.given:
+        if value is None and null and field in self.given:
             return ""
         if not isinstance(value, str):
             self.wrong(field, "a text was expected")
-        if needed and not value.strip():
+        if not empty and not value.strip():
             self.wrong(field, "a text that is not empty was expected")
         return value
 
@@ -84,8 +84,8 @@ def _product(record: _Record, asin: str, told: Fields, goals: str) -> Product:
         number=_label(record, "asin", asin),
         name=record.text("name"),
         query=record.text("query").lower().strip(),
-        category=record.text("product_category", needed=False),
-        description=record.text("full_description", needed=False),
+        category=record.text("product_category", null=True),
+        description=record.text("full_description", null=True),
         bullets=record.texts("small_description", alone=True),
         prices=_prices(record),
         options=_options(record),
@@ -154,7 +154,7 @@ def _wishes(told: object, product: int, goals: str, asin: str) -> list[Wish]:
         record = _Record(goals, "goals", where, given)
         if isinstance(told, dict) and record.given.get("instruction") is None:
             continue
-        text = " ".join(record.text("instruction").split())
+        text = " ".join(record.text("instruction", empty=False).split())
         if attributes := record.texts("instruction_attributes"):
             options = _chosen(record) if isinstance(told, list) else None
             wishes.append(Wish(product, text, tuple([each.lower() for each in attributes]), options))
