@@ -17,8 +17,10 @@ class Solver(Agent):
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
-        """A game that is no task of this program."""
-        return None if isinstance(game, Task) else f"solver plays single-agent tasks, and {game.spec.name} is none"
+        """A game that is no task, or a task without a solver."""
+        if not isinstance(game, Task):
+            return f"solver plays single-agent tasks, and {game.spec.name} is none"
+        return None if game.solvable else f"{game.spec.name} brings along no solver"
 
     async def act(self, observation: Observation) -> Decision:
         assert isinstance(observation, TaskObservation)

@@ -19,6 +19,7 @@ TASKS: dict[str, str] = {
 }
 """Single-agent tasks, as in TABLE."""
 TABLE: dict[str, str] = {
+    "gymnasium": "games.tasks.gym.game:load",
     "pettingzoo": "games.pettingzoo:load",
     **TASKS,
 }

@@ -33,13 +33,16 @@ class Task(Game):
     def deal(self, match_seed: int, place: int) -> int:
         return self.instances.deal(match_seed, place)
 
+    solvable: bool = True
+    """Whether it brings along an advisor."""
+
     @abstractmethod
     def begin(self, instance: int) -> "TaskState":
         """Start the instance of a number, which is one of `instances`."""
 
     @abstractmethod
     def advisor(self) -> Advisor:
-        """A solver or scripted expert: the ceiling of what can be reached."""
+        """A solver or scripted expert: the ceiling of what can be reached. Called where the task is `solvable`."""
 
     def sample(self, observation: "TaskObservation", rng: random.Random) -> "TaskState":
         """A state that the seat cannot tell from the true one. Called where the spec declares that it can."""

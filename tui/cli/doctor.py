@@ -20,6 +20,7 @@ _EXTRAS = {
     "http": ("httpx", "tenacity", "aiolimiter"),
     "vllm": ("vllm",),
     "pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard"),
+    "gymnasium": ("gymnasium",),
 }
 """Extra -> modules that it brings."""
 _TOLD = ("torch", "transformers", "httpx", "vllm", "pettingzoo")

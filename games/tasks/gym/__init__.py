@@ -1,0 +1,1 @@
+"""Gymnasium environments with discrete actions as tasks."""

@@ -1,0 +1,189 @@
+"""Any gymnasium environment with discrete actions as a task; the extra `gymnasium` is needed."""
+
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from games.errors import RunError, UserError
+from games.foreign import foreign_code
+from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.spec import Spec, SpecError, Value, near
+from games.tasks.gym.words import TABLE, TURNS, GymWords
+from games.tasks.parameters import Parameters, read
+from games.tasks.task import Advisor, Task, TaskState
+from games.text.arrays import frozen
+
+MISSING = 'gymnasium is not installed: pip install "metarena[gymnasium]"'
+_ID = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?([A-Za-z0-9_-]{1,80}?)(?:-v\d{1,4})?")
+"""Ids of gymnasium, but for `module:id`, which would import the module."""
+
+
+class GymParameters(Parameters):
+    """What `gymnasium(...)` takes; all else goes to the environment."""
+
+    id: str = Field(description="The environment, such as FrozenLake-v1.")
+    turns: int = Field(0, ge=0, le=1_000_000, description="Turns of an episode; 0 for the environment's own limit.")
+    success: float | None = Field(
+        None, allow_inf_nan=False, description="Return from which an episode counts as solved; else the environment's."
+    )
+
+
+class Sight(NamedTuple):
+    """What the player is shown."""
+
+    shown: Any
+    turn: int
+
+
+class GymTask(Task):
+    """One environment."""
+
+    solvable = False
+
+    def __init__(self, spec: Spec) -> None:
+        if find_spec("gymnasium") is None:
+            raise UserError(MISSING)
+        own = {key: value for key, value in spec.params.items() if key in GymParameters.model_fields}
+        if "id" not in own:
+            raise SpecError("game 'gymnasium' needs the parameter 'id', as in gymnasium(id=FrozenLake-v1)")
+        self.given = given = read(Spec(spec.name, own), GymParameters)
+        options = {key: value for key, value in spec.params.items() if key not in own}
+        self._make = partial(_made, given.id, options)
+        env = self._make()
+        limit = given.turns or getattr(env.spec, "max_episode_steps", None) or TURNS.get(_base(given.id), 0)
+        if not limit:
+            raise SpecError(f"environment {given.id} sets no limit to its turns; give one, as in turns=100")
+        with foreign_code(f"environment {given.id} cannot be reset", SpecError):
+            env.reset(seed=0)
+            self.words: GymWords = TABLE.get(_base(given.id), GymWords)(given.id, env.unwrapped, limit)
+        env.close()
+        self.solved_from = given.success if given.success is not None else self.words.solved_from
+        if self.solved_from is None and not self.words.ends_solved:
+            self.solved_from = getattr(env.spec, "reward_threshold", None)
+            if self.solved_from is None:
+                raise SpecError(f"environment {given.id} does not say what solves it; give a return, as in success=1.0")
+        self.instances = given.generated()
+        self.turns = limit
+        names = tuple(self.words.actions())
+        self.legal = names
+        self.numbers = {name: self.words.first + place for place, name in enumerate(names)}
+        low, high = self.words.bounds
+        written = {**given.model_dump(exclude_defaults=True), **options}
+        self.spec = GameSpec(
+            name=str(Spec(spec.name, written)),
+            title=given.id,
+            seats=1,
+            dynamics=Dynamics.SEQUENTIAL,
+            information=Information.IMPERFECT if self.words.hidden else Information.PERFECT,
+            utility=Utility.GENERAL_SUM,
+            min_utility=low,
+            max_utility=high,
+            max_turns=limit,
+            rules=self.words.rules(),
+            chance=_has_chance(self, 20),
+            terminal_rewards=False,
+            can_sample_state=False,
+            task=True,
+        )
+
+    def begin(self, instance: int) -> "GymState":
+        return GymState(self, instance)
+
+    def advisor(self) -> Advisor:
+        raise UserError(f"{self.spec.name} brings along no solver")
+
+    def make(self) -> Any:
+        """A new environment."""
+        return self._make()
+
+
+class GymState(TaskState):
+    """One episode; its environment is its own."""
+
+    __slots__ = ("_env",)
+
+    task: GymTask
+
+    def __init__(self, task: GymTask, instance: int) -> None:
+        super().__init__(task, instance)
+        self._env = task.make()
+        with foreign_code(f"environment {task.given.id} cannot be reset", RunError):
+            shown, _ = self._env.reset(seed=instance)
+        self.sight = Sight(frozen(shown), 0)
+
+    def _play(self, action: Action) -> float:
+        number = self.task.numbers.get(action)
+        if number is None:
+            raise ValueError(f"{action!r:.200} is none of {', '.join(self.task.legal[:20])}")
+        with foreign_code(f"environment {self.task.given.id} failed", RunError):
+            shown, reward, ended, cut, _ = self._env.step(number)
+            reward = float(reward)
+        if not math.isfinite(reward):
+            raise RunError(f"environment {self.task.given.id} gives a reward of {reward}")
+        self.sight = Sight(frozen(shown), self.sight.turn + 1)
+        self.over = bool(ended or cut) or self.sight.turn >= self.task.turns
+        if self.over:
+            limit = self.task.solved_from
+            self.solved = bool(ended) if limit is None else self._return + reward >= limit
+            self._env.close()
+        return reward
+
+    def _legal(self, sight: Sight) -> tuple[Action, ...]:
+        return self.task.legal
+
+    def _told(self, sight: Sight) -> str:
+        return f"{self.task.words.view(sight.shown)}\nTurns taken: {sight.turn} of {self.task.turns}."
+
+    def board(self) -> str:
+        drawn = self.task.words.board(self._env.unwrapped, self.sight.shown)
+        return f"{drawn}\nTurns taken: {self.sight.turn} of {self.task.turns}."
+
+
+def load(spec: Spec) -> GymTask:
+    """Make `gymnasium(id=..., ...)`. Raises UserError without the extra, SpecError for what cannot be played."""
+    return GymTask(spec)
+
+
+def _base(name: str) -> str:
+    """The name of an environment without namespace and version."""
+    found = _ID.fullmatch(name)
+    return found[1] if found else name
+
+
+def _made(name: str, options: Mapping[str, Value]) -> Any:
+    """An environment of gymnasium's registry, without its checks. Raises SpecError in one line."""
+    import gymnasium
+
+    if not _ID.fullmatch(name):
+        raise SpecError(f"id = {name!r:.100} is no id of gymnasium, such as FrozenLake-v1")
+    known = gymnasium.registry
+    if name not in known:
+        raise SpecError(f"gymnasium has no environment {name!r}; {near(name, sorted(known))}")
+    with warnings.catch_warnings(), foreign_code(f"environment {name} cannot be made", SpecError):
+        warnings.simplefilter("ignore")
+        given: dict[str, Any] = dict(options)
+        env = gymnasium.make(name, disable_env_checker=True, **given)
+    if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+        raise SpecError(f"environment {name} has actions of kind {env.action_space}; only Discrete ones can be played")
+    return env
+
+
+def _has_chance(task: GymTask, tried: int) -> bool:
+    """Whether instances differ, at the start or in the first moves of one way to play."""
+    courses = set()
+    for seed in range(tried):
+        state = task.begin(task.instances.number(seed))
+        course = [state.board()]
+        for turn in range(30):
+            if not state.seats_to_act():
+                break
+            state.apply({0: task.legal[turn % len(task.legal)]})
+            course.append(state.board())
+        courses.add(tuple(course))
+    return len(courses) > 1
