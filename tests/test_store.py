@@ -725,7 +725,8 @@ def test_every_table_and_column_is_documented():
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/store.md", "docs/ratings.md", "docs/matches.md", "docs/decisions.md", "CHANGELOG.md"]
+    "page",
+    ["docs/store.md", "docs/tasks.md", "docs/ratings.md", "docs/matches.md", "docs/decisions.md", "CHANGELOG.md"],
 )
 def test_prose_is_wrapped(page):
     lines = (Path(__file__).parent.parent / page).read_text(encoding="utf-8").splitlines()
