@@ -14,7 +14,9 @@ GROUP = "metarena.games"
 """The entry points by which other installed packages offer games."""
 
 TASKS: dict[str, str] = {
+    "household": "games.tasks.household.game:load",
     "minesweeper": "games.tasks.minesweeper.game:load",
+    "shop": "games.tasks.shop.game:load",
     "sokoban": "games.tasks.sokoban.game:load",
 }
 """Single-agent tasks, as in TABLE."""

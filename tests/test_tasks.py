@@ -27,6 +27,8 @@ from tests.command_line import arena, arena_json
 from tests.play import match_of, play_here, rows_of
 
 EXAMPLES: dict[str, Sequence[str]] = {
+    "household": ("household", "household(type=pick_two,split=test,turns=50)"),
+    "shop": ("shop", "shop(split=test)"),
     "minesweeper": ("minesweeper", "minesweeper(split=test,rows=4,columns=5,mines=6,turns=12)"),
     "sokoban": ("sokoban", "sokoban(split=test,rows=8,columns=9,boxes=3,moves=1,turns=40)"),
 }
