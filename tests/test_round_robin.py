@@ -31,7 +31,11 @@ SMOLLM2 = pytest.param(
 @pytest.fixture(params=["tiny", SMOLLM2])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A model as agents name it: one of random weights, and the real one."""
-    return str(tiny_folder(tmp_path / "tiny", layers=1, hidden=32)) if request.param == "tiny" else str(request.param)
+    return (
+        str(tiny_folder(tmp_path / "tiny", layers=1, hidden=32, context=32_768))
+        if request.param == "tiny"
+        else str(request.param)
+    )
 
 
 def test_a_round_robin_is_finished_after_a_kill_and_every_match_replays(model: str, tmp_path: Path) -> None:
@@ -57,13 +61,25 @@ def test_a_round_robin_is_finished_after_a_kill_and_every_match_replays(model: s
     assert "nothing to play" in arena(*words, folder=tmp_path).stderr
     assert all(len(record.episodes) == EPISODES for record in records)
     for record in records:
-        game = registry.make(record.match.game)
-        for row in record.episodes:
-            *_, (played, end) = replay(game, row.seed, row.turn_seats, row.actions)
-            assert played == len(row.actions)
-            if row.termination == "finished":
-                assert end.returns() == tuple(row.returns)
+        _check_replays(record)
         _check_words(record)
+
+
+def test_language_agents_play_every_task_and_every_match_replays(model: str, tmp_path: Path) -> None:
+    agents = [
+        f"direct=llm(model={model},max_tokens=8,memory=history)",
+        f"reflects=llm(model={model},choice=constrained,memory=reflection,reflection_tokens=16)",
+    ]
+    words = ["tournament", "--episodes", str(EPISODES), "--pairs", "1", "--on-fault", "fallback", "--max-turns", "3"]
+    words += [word for task in registry.TASKS for word in ("--game", task)]
+    arena(*words, *[word for agent in agents for word in ("--agent", agent)], folder=tmp_path, seconds=1800)
+    records = _records(tmp_path)
+    assert len(records) == len(agents) * len(registry.TASKS)
+    for record in records:
+        _check_replays(record)
+        _check_words(record)
+    shown = arena("standings", folder=tmp_path).stdout
+    assert all([f"{task}: solved" in shown for task in registry.TASKS])
 
 
 @pytest.mark.parametrize("model", [SMOLLM2])
@@ -76,6 +92,17 @@ def test_free_answers_are_mostly_illegal_and_scored_ones_never(model: str, tmp_p
     assert lines["free"]["fault_rate"] > 0.5
     assert lines["scored"]["fault_rate"] == lines["random"]["fault_rate"] == 0
     assert lines["scored"]["conservative"] > lines["free"]["conservative"]
+
+
+def _check_replays(record: MatchRecord) -> None:
+    """The recorded actions lead to the recorded ends."""
+    game = registry.make(record.match.game)
+    for row in record.episodes:
+        *_, (played, end) = replay(game, row.seed, row.turn_seats, row.actions)
+        assert played == len(row.actions)
+        if row.termination == "finished":
+            assert end.returns() == tuple(row.returns)
+            assert end.success() == tuple(row.success)
 
 
 def _records(folder: Path) -> list[MatchRecord]:
