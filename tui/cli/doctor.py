@@ -14,7 +14,10 @@ from tui.cli.output import narrate, print_json
 from tui.cli.tables import print_table
 
 _OURS = ("games", "agents", "arena", "league", "tui")
-_NEEDED = ("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic", "click", "rich", "numpy", "psutil", "rapidfuzz")
+_NEEDED = (
+    *("metarena", "open-spiel", "duckdb", "pyarrow", "trueskill", "pydantic", "click", "rich", "numpy", "psutil"),
+    "rapidfuzz",
+)
 _EXTRAS = {
     "transformers": ("torch", "transformers", "peft", "safetensors", "gguf"),
     "http": ("httpx", "tenacity", "aiolimiter"),
