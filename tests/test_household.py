@@ -2,6 +2,10 @@
 
 import random
 from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +13,7 @@ from hypothesis import strategies as st
 
 from games.errors import UserError
 from games.spec import parse
+from games.tasks.household.alfworld import problem, write_game
 from games.tasks.household.expert import MOST_TURNS, next_command
 from games.tasks.household.game import Household, HouseholdState, load
 from games.tasks.household.generate import generate, kind_of, share
@@ -27,6 +32,7 @@ THERE = {
 }
 STUDY = ("bed", "desk", "drawer")
 LIT = {"book": ("bed 1", "drawer 1"), "desklamp": ("desk 1",), "pen": ("desk 1",)}
+ALFWORLD = find_spec("alfworld") is not None
 NUMBERS = st.integers(0, 10**9)
 
 
@@ -429,6 +435,69 @@ def test_random_play_is_far_below_the_expert() -> None:
         solved += state.success()[0]
         assert len(state.log) <= 30
     assert solved < 6
+
+
+# Against ALFWorld
+
+
+def test_a_game_for_alfworld_names_everything_and_needs_the_package(tmp_path: Path) -> None:
+    house = generate("pick_two", "test", 1_000_000)
+    text = problem(house)
+    assert text.count("(") == text.count(")")
+    assert text.count("(inReceptacle ") == len(house.things) + 2, "two are of the goal"
+    if ALFWORLD:
+        write_game(house, tmp_path / "game")
+        assert {file.name for file in (tmp_path / "game").iterdir()} == {"game.tw-pddl", "traj_data.json"}
+    else:
+        with pytest.raises(UserError, match="alfworld is not installed"):
+            write_game(house, tmp_path / "game")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ALFWORLD, reason="alfworld is not installed")
+def test_alfworld_comes_to_the_same_goal_by_the_same_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty-four games of all types, played by commands that can be carried out, others, and at last the expert's."""
+    monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
+    houses = {f"game {number}": generate(KINDS[number % 6], "test", 1_000_000 + number) for number in range(54)}
+    for name, house in houses.items():
+        write_game(house, tmp_path / "games" / name)
+    env = real_environment(tmp_path / "games")
+    reached: Counter[str] = Counter()
+    for _ in houses:
+        _, info = env.reset()
+        name = Path(info["extra.gamefile"][0]).parent.name
+        world, rng = World(houses.pop(name)), random.Random(name)
+        for turn in range(14 + MOST_TURNS):
+            admissible = commands(world.house, seen_by(world))
+            assert (
+                not set(info["admissible_commands"][0])
+                - set(admissible)
+                - {f"use {world.house.things[thing]}" for thing in world.seen() if world.marks.lit >> thing & 1}
+            )
+            lines = [rng.choice(admissible), rng.choice(_any_commands(rng, world.house, seen_by(world)))]
+            line = rng.choice([*lines, next_command(world)]) if turn < 10 else next_command(world)
+            _, _, _, info = env.step([line])
+            world.do(line)
+            assert info["won"][0] is world.reached, (name, line)
+            if world.reached:
+                reached[world.house.goal.kind] += 1
+                break
+    env.close()
+    assert set(reached.values()) == {9}
+    assert set(reached) == set(KINDS)
+
+
+def real_environment(folder: Path) -> Any:
+    """ALFWorld's own environment for the games of a folder, one after the other."""
+    config = {
+        "env": {"goal_desc_human_anns_prob": 0, "task_types": [1, 2, 3, 4, 5, 6], "domain_randomization": False,
+                "expert_type": "handcoded"},
+        "dataset": {"data_path": str(folder), "num_train_games": -1},
+        "general": {"training_method": "dqn"},
+        "rl": {"training": {"max_nb_steps_per_episode": 100}},
+    }  # fmt: skip
+    environments = import_module("alfworld.agents.environment")
+    return environments.get_environment("AlfredTWEnv")(config, train_eval="train").init_env(batch_size=1)
 
 
 # Parameters
