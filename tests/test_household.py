@@ -463,7 +463,7 @@ def test_alfworld_comes_to_the_same_goal_by_the_same_commands(tmp_path: Path, mo
         write_game(house, tmp_path / "games" / name)
     env = real_environment(tmp_path / "games")
     reached: Counter[str] = Counter()
-    for _ in houses:
+    for _ in range(len(houses)):
         _, info = env.reset()
         name = Path(info["extra.gamefile"][0]).parent.name
         world, rng = World(houses.pop(name)), random.Random(name)
