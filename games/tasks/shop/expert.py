@@ -29,9 +29,12 @@ class Oracle(Advisor):
             return f"search[{self._finding(goal.product)}]"
         if sight.page is not Page.ITEM:
             return "click[< prev]"
-        for name, value in choices(self._catalogue.products[goal.product], goal).items():
-            if dict(sight.chosen).get(name) != value:
-                return f"click[{value}]"
+        product, now = self._catalogue.products[goal.product], dict(sight.chosen)
+        wanted = choices(product, goal)
+        if not set(wanted.values()) <= set(now.values()):  # of which option a value is does not matter to the reward
+            left = [name for name, value in wanted.items() if now.get(name) != value]
+            # Values that several options have come first: a click on one may choose it for another option.
+            return f"click[{wanted[max(left, key=lambda name: len(product.option_of[wanted[name]]))]}]"
         return "click[buy now]"
 
     def _on_results(self, sight: Sight, goal: Goal) -> Action:

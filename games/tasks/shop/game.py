@@ -139,8 +139,10 @@ class ShopState(TaskState):
             names = self._catalogue.products[product].option_of.get(label)
             if names is None:
                 return None
-            # One value of two options is chosen for one of them at a time, first for that which has none.
-            name = next((each for each in names if (each, label) not in taken), names[0])
+            # A value of several options is chosen for one of them: the first without any, else the first with another.
+            now = dict(taken)
+            left = [each for each in names if each not in now] or [each for each in names if now[each] != label]
+            name = (left or names)[0]
             taken = (*[pair for pair in taken if pair[0] != name], (name, label))
         return Sight(page or Page.ITEM, turn, words, hits, number, product, taken)
 
