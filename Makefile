@@ -9,9 +9,12 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 # So does vLLM (3 GB): its release holds back transformers.
 VLLM_VENV ?= .venv-vllm
 VLLM_STAMP := $(VLLM_VENV)/.installed
+# And tasks of other packages, one environment each: MiniHack pins an older gymnasium.
+EXTRAS := alfworld minihack textarena textworld-express
+EXTRAS_VENVS ?= .venv-extras
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: install demo test test-slow test-vllm lint bench clean
+.PHONY: install demo test test-slow test-vllm test-extras lint bench clean
 
 install: $(STAMP)
 
@@ -46,13 +49,26 @@ $(VLLM_STAMP): pyproject.toml constraints-vllm.txt
 	$(VLLM_PIP) -e .
 	@touch $(VLLM_STAMP)
 
+# Other packages' tasks, for real; textworld-express needs Java. About five minutes, most of them ALFWorld's.
+test-extras: $(EXTRAS:%=$(EXTRAS_VENVS)/%/.installed)
+	@set -e; for extra in $(EXTRAS); do \
+		echo "$$extra:"; \
+		$(EXTRAS_VENVS)/$$extra/bin/python -m pytest --disable-warnings -m 'slow or not slow' tests/test_$$(echo $$extra | tr - _).py; \
+	done
+
+$(EXTRAS_VENVS)/%/.installed: pyproject.toml constraints-extras.txt
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-extras.txt -e ".[$*]" \
+		pytest hypothesis
+	@touch $@
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: install $(BENCH_STAMP)
+bench: install $(BENCH_STAMP) $(EXTRAS_VENVS)/alfworld/.installed
 	$(BIN)/python -m benchmarks --peers $(BENCH_VENV)/bin/python $(ARGS)
 
 $(BENCH_STAMP): constraints-bench.txt
@@ -62,4 +78,4 @@ $(BENCH_STAMP): constraints-bench.txt
 	@touch $(BENCH_STAMP)
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) $(VLLM_VENV) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(BENCH_VENV) $(VLLM_VENV) $(EXTRAS_VENVS) demo.duckdb .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

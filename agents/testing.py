@@ -119,7 +119,7 @@ class _Match(NamedTuple):
         return [*first, *second]
 
     async def _episode(self, agents: Sequence[Agent], number: int) -> list[Decision]:
-        state = self.game.new_episode(derive(self.seed, "deal", number))
+        state = self.game.new_episode(self.game.deal(self.seed, number))
         decisions: list[Decision] = []
         steps: list[Step] = []
         while seats := state.seats_to_act():

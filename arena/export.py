@@ -1,11 +1,9 @@
 """Our games for other libraries."""
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from games.errors import UserError
+from games.foreign import need
 from games.game import Dynamics, Game
-from games.pettingzoo import MISSING
 from games.registry import make
 
 if TYPE_CHECKING:
@@ -19,8 +17,7 @@ def to_pettingzoo(game: Game | str, render_mode: str | None = None) -> "Sequenti
     which they move at once a ParallelEnv. `render_mode` is None or "ansi". Raises UserError where the extra is not
     installed, SpecError for a game that does not exist.
     """
-    if find_spec("pettingzoo") is None:
-        raise UserError(MISSING)
+    need("pettingzoo", "pettingzoo")
     from arena.pettingzoo import SequentialEnv, SimultaneousEnv
 
     made = make(game) if isinstance(game, str) else game

@@ -12,6 +12,7 @@ import time
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks import household, shop
 from benchmarks.arena_runs import interleaved
 from benchmarks.cost import measured
 from benchmarks.table import Figure, Goal, Row
@@ -60,7 +61,7 @@ def rows(runs: int) -> list[Row]:
             Row(f"{game}, its solver, an episode", Figure(solving, "ms")),
             Row(f"{game}, instances that its solver solves", Figure(100 * solved, "%")),
         ]
-    return table
+    return [*table, *shop.rows(runs), *household.rows(runs)]
 
 
 def main() -> None:

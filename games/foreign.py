@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from games.errors import RunError, UserError, in_words
 
@@ -23,3 +24,9 @@ def foreign_code(
         raise
     except (Exception, SystemExit) as error:  # such code comes from anywhere and may raise anything
         raise kind(f"{doing}: {in_words(error)}") from error
+
+
+def need(package: str, extra: str) -> None:
+    """Raise UserError with the extra to install where a package is not there. It is not imported."""
+    if find_spec(package) is None:
+        raise UserError(f'{package} is not installed: pip install "metarena[{extra}]"')

@@ -6,17 +6,13 @@ import warnings
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
-from games.errors import UserError
+from games.foreign import need
 from games.spec import Spec, SpecError, Value, near, render
 from games.text.zoo import words_class
 from games.zoo_game import Limits, PettingZooGame, one_line
-
-MISSING = 'PettingZoo is not installed: pip install "metarena[pettingzoo]"'
-"""What is said where the extra is needed and not there."""
 
 _PLACE = re.compile(r"([a-z][a-z0-9_]{0,39})/([a-z][a-z0-9_]{0,79}_v[0-9]{1,4})")
 _OWN = ("env", "max_turns", "min_utility", "max_utility")
@@ -68,8 +64,7 @@ def _place(spec: Spec) -> str:
 
 def _module(place: str) -> Any:
     """Import the module of an environment, and nothing outside the package `pettingzoo`."""
-    if find_spec("pettingzoo") is None:
-        raise UserError(MISSING)
+    need("pettingzoo", "pettingzoo")
     family, _, name = place.partition("/")
     try:
         if place in environments():

@@ -21,8 +21,12 @@ TASKS: dict[str, str] = {
 }
 """Single-agent tasks, as in TABLE."""
 TABLE: dict[str, str] = {
+    "alfworld": "games.tasks.engines.alfworld:load",
     "gymnasium": "games.tasks.gym.game:load",
+    "minihack": "games.tasks.engines.minihack:load",
     "pettingzoo": "games.pettingzoo:load",
+    "textarena": "games.tasks.engines.textarena:load",
+    "textworld_express": "games.tasks.engines.textworld_express:load",
     **TASKS,
 }
 """Name -> "module:loader". A loader takes a Spec and returns a Game. OpenSpiel's games need no line."""

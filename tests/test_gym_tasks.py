@@ -84,6 +84,15 @@ def test_turns_cut_an_episode_that_goes_on() -> None:
     assert (state.seats_to_act(), state.success()) == ((), (False,))
 
 
+def test_turns_may_go_beyond_the_limit_that_an_environment_is_registered_with() -> None:
+    state = make("gymnasium(id=FrozenLake-v1,is_slippery=false,turns=150)").new_episode(0)
+    for _ in range(149):
+        state.apply({0: "left"})
+    assert state.seats_to_act()
+    state.apply({0: "left"})
+    assert not state.seats_to_act()
+
+
 def test_what_the_dealer_hides_is_for_spectators_alone() -> None:
     game = make("gymnasium(id=Blackjack-v1)")
     assert game.spec.information is Information.IMPERFECT

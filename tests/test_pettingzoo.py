@@ -364,7 +364,7 @@ def test_without_the_extra_the_error_names_it():
         "    except UserError as error:\n        print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == 'PettingZoo is not installed: pip install "metarena[pettingzoo]"\n' * 2
+    assert done.stdout == 'pettingzoo is not installed: pip install "metarena[pettingzoo]"\n' * 2
 
 
 def test_defaults_are_left_out_of_the_name_and_our_limits_kept():

@@ -221,7 +221,7 @@ def test_what_means_nothing_takes_a_turn_and_changes_nothing_else(action: str) -
     assert (state.board().splitlines()[2:], state.rewards(), len(state.log)) == (before, (0.0,), 1)
 
 
-@pytest.mark.parametrize("action", ["", "a\nb", "x" * 501])
+@pytest.mark.parametrize("action", ["", "a\nb", "a\n", "x" * 501])
 def test_what_is_no_line_is_refused(action: str) -> None:
     state, _ = start(shop_of())
     assert not state.observe(0).allows(action)

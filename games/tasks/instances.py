@@ -4,7 +4,7 @@ from math import gcd
 from typing import Literal, NamedTuple, TypeAlias
 
 from games.errors import UserError
-from games.seeding import derive
+from games.seeding import derive, digest
 
 SplitName: TypeAlias = Literal["train", "validation", "test"]
 
@@ -14,6 +14,13 @@ GENERATED: dict[SplitName, range] = {
     "train": range(2_000_000, 1_002_000_000),
 }
 """Which numbers a generator is given in each split."""
+_SHARES: dict[SplitName, range] = {"validation": range(1), "test": range(1, 3), "train": range(3, 10)}
+"""Of ten layouts, which belong to each split."""
+
+
+def belongs(split: SplitName, *layout: int | str) -> bool:
+    """Whether what is made belongs to a split, by what it looks like: other numbers may come to the same layout."""
+    return digest(1, *layout)[0] % 10 in _SHARES[split]
 
 
 class Instances(NamedTuple):

@@ -1,10 +1,11 @@
 """The parameters of tasks, read from a game string into a pydantic model."""
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from games.spec import Spec, SpecError, near, render
+from games.spec import Spec, SpecError, Value, near, render
 from games.tasks.instances import GENERATED, Instances, SplitName, chosen
 
 
@@ -41,6 +42,12 @@ def read(spec: Spec, model: type[_P]) -> _P:
         raise SpecError(f"parameter {key!r} of game {spec.name!r} is {render(spec.params[key])}: {why}") from None
 
 
-def canonical(name: str, given: Parameters) -> str:
+def parted(spec: Spec, model: type[_P]) -> tuple[_P, dict[str, Value]]:
+    """A task's parameters, read, and those of another package's environment, which are not looked at."""
+    own = {key: value for key, value in spec.params.items() if key in model.model_fields}
+    return read(Spec(spec.name, own), model), {key: spec.params[key] for key in spec.params if key not in own}
+
+
+def canonical(name: str, given: Parameters, options: Mapping[str, Value] | None = None) -> str:
     """The game string of some parameters, defaults left out."""
-    return str(Spec(name, given.model_dump(exclude_defaults=True)))
+    return str(Spec(name, {**given.model_dump(exclude_defaults=True), **(options or {})}))

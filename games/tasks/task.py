@@ -2,14 +2,63 @@
 
 import random
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from games.game import Action, Event, Game, Information, Observation, SampleError, State
+from games.game import (
+    Action,
+    Dynamics,
+    Event,
+    Game,
+    GameSpec,
+    Information,
+    Observation,
+    SampleError,
+    State,
+    Utility,
+)
 from games.seeding import digest
 from games.tasks.instances import Instances
 
 SEAT = (0,)
+MOST_CHARACTERS = 500
+"""Characters of an action in a task that takes any line."""
+
+
+def task_spec(
+    *,
+    name: str,
+    title: str,
+    rules: str,
+    turns: int,
+    returns: tuple[float, float],
+    perfect: bool,
+    chance: bool,
+    terminal_rewards: bool = False,
+    can_sample_state: bool = False,
+) -> GameSpec:
+    """What is known of a task; `returns` are the least and the greatest, `perfect` whether the seat knows all."""
+    return GameSpec(
+        name=name,
+        title=title,
+        seats=1,
+        dynamics=Dynamics.SEQUENTIAL,
+        information=Information.PERFECT if perfect else Information.IMPERFECT,
+        utility=Utility.GENERAL_SUM,
+        min_utility=returns[0],
+        max_utility=returns[1],
+        max_turns=turns,
+        rules=rules,
+        chance=chance,
+        terminal_rewards=terminal_rewards,
+        can_sample_state=can_sample_state,
+        task=True,
+    )
+
+
+def is_line(action: object) -> bool:
+    """Whether a task that takes any line can take this as one."""
+    return isinstance(action, str) and len(action) <= MOST_CHARACTERS and action.splitlines() == [action]
 
 
 class Advisor(Protocol):
@@ -76,6 +125,10 @@ class TaskState(State):
     def _told(self, sight: Any) -> str:
         """A moment in words."""
 
+    def _known(self, sight: Any) -> str:
+        """All that a moment tells the seat: its words, and the legal actions where these tell more."""
+        return self._told(sight)
+
     @abstractmethod
     def _legal(self, sight: Any) -> tuple[Action, ...]:
         """The legal actions of a moment in which the episode is not over."""
@@ -109,6 +162,13 @@ class TaskState(State):
 
     def board(self) -> str:
         return self._told(self.sight)
+
+    def known_before(self, turns: int) -> Iterator[str]:
+        """What the seat knew of the moment before each of the first actions."""
+        state = self.task.begin(self.instance)
+        for action in self.log[:turns]:
+            yield state._known(state.sight)
+            state.apply({0: action})
 
     def at(self, turns: int) -> "TaskState":
         """The same instance after its first actions."""
@@ -151,20 +211,22 @@ class TaskObservation(Observation):
 
     @property
     def text(self) -> str:
-        told = self.state._told(self.sight)
+        return self._to_the_end(self.state._told(self.sight))
+
+    def _to_the_end(self, told: str) -> str:
         if not self._over:
             return told
         return f"{told}\nOver: {'solved' if self.solved else 'not solved'}. Return: {self.total:g}"
 
     @property
     def key(self) -> str:
+        now = self._to_the_end(self.state._known(self.sight))
         if self.state.task.spec.information is Information.PERFECT:
-            return self.text
-        state, chain = self.state.task.begin(self.state.instance), b""
-        for action in self.state.log[: self._turns]:
-            chain = digest(16, chain.hex(), state.observe(0).text, action)
-            state.apply({0: action})
-        return digest(16, chain.hex(), self.text).hex()
+            return now
+        chain = b""
+        for known, action in zip(self.state.known_before(self._turns), self.state.log, strict=False):
+            chain = digest(16, chain.hex(), known, action)
+        return digest(16, chain.hex(), now).hex()
 
     @property
     def events(self) -> Sequence[Event]:

@@ -99,13 +99,13 @@ UNION ALL SELECT game, agent, 1, 0, 0, 0, 0, 0, sum(n)::BIGINT, 0 FROM legal GRO
 ORDER BY game, agent, seats
 """
 
-# A task takes part in its matches, and has no seat in their episodes.
+# A task takes part in its matches, and has no return: so its matches are told without a look at their episodes.
 _SOLVED = """
 WITH plays AS (
     SELECT m.game, m.agents[1] AS agent, m.match_id, e.episode, e.success[1] AS solved, e.returns[1] AS value,
            len(e.actions) AS turns
     FROM matches m JOIN episodes e USING (match_id)
-    WHERE len(m.agents) > len(e.seats) AND ($game IS NULL OR m.game = $game)
+    WHERE len(m.agents) > len(m.mean_returns) AND ($game IS NULL OR m.game = $game)
 ), first AS (
     SELECT *, min(episode) FILTER (solved) OVER (PARTITION BY match_id) AS first FROM plays
 )

@@ -24,9 +24,13 @@ _EXTRAS = {
     "vllm": ("vllm",),
     "pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard"),
     "gymnasium": ("gymnasium",),
+    "alfworld": ("alfworld", "textworld"),
+    "minihack": ("minihack", "nle"),
+    "textarena": ("textarena",),
+    "textworld-express": ("textworld_express",),
 }
 """Extra -> modules that it brings."""
-_TOLD = ("torch", "transformers", "httpx", "vllm", "pettingzoo")
+_TOLD = ("torch", "transformers", "httpx", "vllm", "pettingzoo", "gymnasium")
 """Packages of extras whose version is told."""
 
 OK, WARNING, ERROR = "ok", "warning", "error"

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from games.text.printable import safe as safe
@@ -45,3 +46,9 @@ def _folded(line: str, width: int) -> list[str]:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def outcome(names: Sequence[str], returns: Sequence[float], solved: bool | None) -> str:
+    """How an episode came out, in a line: the returns by name, and of a task whether it was solved."""
+    told = ", ".join([f"{name} {value:+g}" for name, value in zip(names, returns, strict=True)])
+    return told if solved is None else f"{told}, {'solved' if solved else 'not solved'}"

@@ -95,10 +95,8 @@ def _conclude(result: "MatchResult", shown: "Shown | None") -> None:
     for name, generations in said_by(result).items():
         print(safe(bill(generations).line(name)))
     if len(result.places) > len(names):
-        solved, played = (
-            sum([record.success[0] for record in result.episodes]),
-            counted(len(result.episodes), "episode"),
-        )
+        solved = sum([record.success[0] for record in result.episodes])
+        played = counted(len(result.episodes), "episode")
         verdict = f"{names[0]} solved {solved} of {played} (mean return {result.mean_returns[0]:+g})"
         print(safe(f"{verdict}; match {result.match.match_id}"))
         return

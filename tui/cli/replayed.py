@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from games.errors import UserError
-from tui.cli.output import print_text, safe
+from tui.cli.output import outcome, print_text, safe
 from tui.cli.words import INDENT, Said, print_said, shortened
 
 if TYPE_CHECKING:
@@ -39,16 +39,17 @@ class Replayed:
                 said[turn.turn].append(turn)
         print(safe(f"\nepisode {row.episode}, seed {row.seed}: {', '.join(row.seats)}\n"))
         shown = 0
-        for played, state in states(registry.make(self._record.match.game), row.seed, row.turn_seats, row.actions):
+        game = registry.make(self._record.match.game)
+        for played, state in states(game, row.seed, row.turn_seats, row.actions):
             for number in range(shown, played):
                 self._say(row, said[number])
                 print(safe(f"{number + 1}. {row.seats[row.turn_seats[number]]}: {row.actions[number]}"))
             shown = played
             print(safe(state.board()), end="\n\n")
         self._say(row, said[shown])
-        returns = ", ".join(f"{name} {value:+g}" for name, value in zip(row.seats, row.returns, strict=True))
+        solved = row.success[0] if game.spec.task else None
         blame = "" if row.offender is None else f" by {row.seats[row.offender]}"
-        print(safe(f"{row.termination}{blame}: {returns}"))
+        print(safe(f"{row.termination}{blame}: {outcome(row.seats, row.returns, solved)}"))
         self._reflections(row)
 
     def _say(self, row: "EpisodeRow", turns: "list[TurnRow]") -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tui.cli.output import print_text, safe
+from tui.cli.output import outcome, print_text, safe
 from tui.cli.words import INDENT, Said, print_said, shortened
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Shown:
         for note in record.notes:
             if not any([note is heard for heard in self._notes]):
                 self._print_note(note, names)
-        returns = ", ".join(f"{name} {value:+g}" for name, value in zip(names, record.returns, strict=True))
-        print(safe(f"episode {record.episode}: {record.termination.value}: {returns}"), end="\n\n")
+        told = outcome(names, record.returns, record.success[0] if self._game.spec.task else None)
+        print(safe(f"episode {record.episode}: {record.termination.value}: {told}"), end="\n\n")
 
     def _print_note(self, note: "Note", names: list[str] | None = None) -> None:
         self._notes.append(note)

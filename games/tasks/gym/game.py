@@ -5,21 +5,21 @@ import re
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from games.errors import RunError, UserError
-from games.foreign import foreign_code
-from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.foreign import foreign_code, need
+from games.game import Action
 from games.spec import Spec, SpecError, Value, near
 from games.tasks.gym.words import TABLE, TURNS, GymWords
-from games.tasks.parameters import Parameters, read
-from games.tasks.task import Advisor, Task, TaskState
+from games.tasks.parameters import Parameters, canonical, parted
+from games.tasks.task import Advisor, Task, TaskState, task_spec
 from games.text.arrays import frozen
 
-MISSING = 'gymnasium is not installed: pip install "metarena[gymnasium]"'
+LOOKED_AT = 30
+"""Moves of an episode in which chance is looked for."""
 _ID = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?([A-Za-z0-9_-]{1,80}?)(?:-v\d{1,4})?")
 """Ids of gymnasium, but for `module:id`, which would import the module."""
 
@@ -47,16 +47,14 @@ class GymTask(Task):
     solvable = False
 
     def __init__(self, spec: Spec) -> None:
-        if find_spec("gymnasium") is None:
-            raise UserError(MISSING)
-        own = {key: value for key, value in spec.params.items() if key in GymParameters.model_fields}
-        if "id" not in own:
+        need("gymnasium", "gymnasium")
+        if "id" not in spec.params:
             raise SpecError("game 'gymnasium' needs the parameter 'id', as in gymnasium(id=FrozenLake-v1)")
-        self.given = given = read(Spec(spec.name, own), GymParameters)
-        options = {key: value for key, value in spec.params.items() if key not in own}
+        given, options = parted(spec, GymParameters)
+        self.given = given
         self._make = partial(_made, given.id, options)
         env = self._make()
-        limit = given.turns or getattr(env.spec, "max_episode_steps", None) or TURNS.get(_base(given.id), 0)
+        limit = given.turns or _limit(given.id) or TURNS.get(_base(given.id), 0)
         if not limit:
             raise SpecError(f"environment {given.id} sets no limit to its turns; give one, as in turns=100")
         with foreign_code(f"environment {given.id} cannot be reset", SpecError):
@@ -73,23 +71,14 @@ class GymTask(Task):
         names = tuple(self.words.actions())
         self.legal = names
         self.numbers = {name: self.words.first + place for place, name in enumerate(names)}
-        low, high = self.words.bounds
-        written = {**given.model_dump(exclude_defaults=True), **options}
-        self.spec = GameSpec(
-            name=str(Spec(spec.name, written)),
+        self.spec = task_spec(
+            name=canonical(spec.name, given, options),
             title=given.id,
-            seats=1,
-            dynamics=Dynamics.SEQUENTIAL,
-            information=Information.IMPERFECT if self.words.hidden else Information.PERFECT,
-            utility=Utility.GENERAL_SUM,
-            min_utility=low,
-            max_utility=high,
-            max_turns=limit,
             rules=self.words.rules(),
+            turns=limit,
+            returns=self.words.bounds,
+            perfect=not self.words.hidden,
             chance=_has_chance(self, 20),
-            terminal_rewards=False,
-            can_sample_state=False,
-            task=True,
         )
 
     def begin(self, instance: int) -> "GymState":
@@ -156,8 +145,16 @@ def _base(name: str) -> str:
     return found[1] if found else name
 
 
+def _limit(name: str) -> int | None:
+    """The turns that an environment is registered with."""
+    import gymnasium
+
+    limit: int | None = gymnasium.registry[name].max_episode_steps
+    return limit
+
+
 def _made(name: str, options: Mapping[str, Value]) -> Any:
-    """An environment of gymnasium's registry, without its checks. Raises SpecError in one line."""
+    """An environment of gymnasium's registry, without its checks and its limit. Raises SpecError in one line."""
     import gymnasium
 
     if not _ID.fullmatch(name):
@@ -168,7 +165,7 @@ def _made(name: str, options: Mapping[str, Value]) -> Any:
     with warnings.catch_warnings(), foreign_code(f"environment {name} cannot be made", SpecError):
         warnings.simplefilter("ignore")
         given: dict[str, Any] = dict(options)
-        env = gymnasium.make(name, disable_env_checker=True, **given)
+        env = gymnasium.make(name, max_episode_steps=-1, disable_env_checker=True, **given)
     if not isinstance(env.action_space, gymnasium.spaces.Discrete):
         raise SpecError(f"environment {name} has actions of kind {env.action_space}; only Discrete ones can be played")
     return env
@@ -176,14 +173,14 @@ def _made(name: str, options: Mapping[str, Value]) -> Any:
 
 def _has_chance(task: GymTask, tried: int) -> bool:
     """Whether instances differ, at the start or in the first moves of one way to play."""
-    courses = set()
+    first: list[str] | None = None
     for seed in range(tried):
         state = task.begin(task.instances.number(seed))
         course = [state.board()]
-        for turn in range(30):
-            if not state.seats_to_act():
-                break
-            state.apply({0: task.legal[turn % len(task.legal)]})
+        while state.seats_to_act() and len(course) <= LOOKED_AT:
+            state.apply({0: task.legal[len(course) % len(task.legal)]})
             course.append(state.board())
-        courses.add(tuple(course))
-    return len(courses) > 1
+        first = first or course
+        if course != first:
+            return True
+    return False

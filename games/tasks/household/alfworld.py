@@ -4,11 +4,13 @@ Only the files of that package are read; it is not imported.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from games.errors import UserError
+from games.foreign import need
 from games.tasks.household.expert import next_command
 from games.tasks.household.tables import CLEANER, COOLER, FURNITURE, HEATER, KNIVES, LAMP, THINGS
 from games.tasks.household.text import goal_in_words
@@ -24,8 +26,33 @@ TASKS: dict[Kind, str] = {
 }
 """What ALFWorld calls each kind of goal."""
 _DONE: dict[Kind, str] = {"clean": "(isClean ?o)", "heat": "(isHot ?o)", "cool": "(isCool ?o)"}
+_PLAIN = re.compile(r"[A-Za-z0-9 ,.'()-]{1,300}")
 _MOST = 999
 """Things or places of one kind, at most: the width of their numbers."""
+
+
+def game_of(house: House) -> dict[str, Any]:
+    """A house as a game: problem, walkthrough and goal, with the domain and grammar of the package alfworld.
+
+    Raises UserError where that is not installed.
+    """
+    return assembled(problem(house), goal_in_words(house.goal), _walkthrough(house))
+
+
+def assembled(problem: str, goal: str, walkthrough: Sequence[str]) -> dict[str, Any]:
+    """A game with the package's own domain and grammar: TextWorld evaluates what stands in a grammar as Python.
+
+    Raises UserError where the package is not installed, ValueError for a goal that is more than plain words.
+    """
+    if not _PLAIN.fullmatch(goal):
+        raise ValueError(f"the goal {goal!r:.200} is no plain sentence")
+    return {
+        "pddl_domain": _shipped("alfred.pddl"),
+        "grammar": _shipped("alfred.twl2").replace("UNKNOWN GOAL.", goal),
+        "pddl_problem": problem,
+        "solvable": True,
+        "walkthrough": list(walkthrough),
+    }
 
 
 def write_game(house: House, folder: Path) -> None:
@@ -33,15 +60,8 @@ def write_game(house: House, folder: Path) -> None:
 
     Raises UserError where the package alfworld is not installed.
     """
+    game = game_of(house)
     folder.mkdir(parents=True, exist_ok=True)
-    domain, grammar = _shipped("alfred.pddl"), _shipped("alfred.twl2")
-    game = {
-        "pddl_domain": domain,
-        "grammar": grammar.replace("UNKNOWN GOAL.", goal_in_words(house.goal)),
-        "pddl_problem": problem(house),
-        "solvable": True,
-        "walkthrough": _walkthrough(house),
-    }
     (folder / "game.tw-pddl").write_text(json.dumps(game), encoding="utf-8")
     goal = house.goal
     parameters = {
@@ -150,7 +170,8 @@ def _lines(words: Sequence[str]) -> str:
 
 def _shipped(name: str) -> str:
     """A file of the installed package."""
+    need("alfworld", "alfworld")
     found = find_spec("alfworld")
-    if found is None or not found.submodule_search_locations:
-        raise UserError("alfworld is not installed; pip install 'metarena[alfworld]'")
-    return (Path(found.submodule_search_locations[0]) / "data" / name).read_text(encoding="utf-8")
+    assert found is not None
+    assert found.submodule_search_locations is not None
+    return (Path(next(iter(found.submodule_search_locations))) / "data" / name).read_text(encoding="utf-8")

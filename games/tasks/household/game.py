@@ -5,20 +5,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.game import Action
 from games.spec import Spec
 from games.tasks.household.expert import MOST_TURNS, next_command
 from games.tasks.household.generate import generate, kind_of
 from games.tasks.household.text import Sight, commands, everything, rules, told
 from games.tasks.household.world import STARTED, House, World
 from games.tasks.parameters import Parameters, canonical, read
-from games.tasks.task import Advisor, Task, TaskObservation, TaskState
+from games.tasks.task import MOST_CHARACTERS, Advisor, Task, TaskObservation, TaskState, is_line, task_spec
 
 REACHED = 10.0
 """Reward of the goal."""
 TURNS = 30
-LONGEST = 500
-"""Characters of a command, at most."""
 
 
 class HouseholdParameters(Parameters):
@@ -40,19 +38,15 @@ class Household(Task):
         self.instances = given.generated()
         self.turns = given.turns
         self._house = lru_cache(maxsize=256)(self._made)
-        self.spec = GameSpec(
+        self.spec = task_spec(
             name=canonical(spec.name, given),
             title="Household",
-            seats=1,
-            dynamics=Dynamics.SEQUENTIAL,
-            information=Information.IMPERFECT,
-            utility=Utility.GENERAL_SUM,
-            min_utility=0.0,
-            max_utility=REACHED,
-            max_turns=self.turns,
             rules=rules(self.turns),
+            turns=self.turns,
+            returns=(0.0, REACHED),
+            perfect=False,
             chance=self.instances.size > 1,
-            task=True,
+            terminal_rewards=True,
         )
 
     def begin(self, instance: int) -> "HouseholdState":
@@ -79,8 +73,8 @@ class HouseholdState(TaskState):
         self.sight = Sight(0, world.here, False, (), world.held, world.marks, STARTED)
 
     def _play(self, action: Action) -> float:
-        if not _readable(action):
-            raise ValueError(f"{action!r:.200} is not a command: one line of 1 to {LONGEST} characters")
+        if not is_line(action):
+            raise ValueError(f"{action!r:.200} is not a command: one line of 1 to {MOST_CHARACTERS} characters")
         world = self.world
         happened = world.do(action)
         turn = self.sight.turn + 1
@@ -94,7 +88,7 @@ class HouseholdState(TaskState):
         return commands(self.world.house, sight)
 
     def _allows(self, sight: Sight, action: Action) -> bool:
-        return _readable(action)
+        return is_line(action)
 
     def _told(self, sight: Sight) -> str:
         return told(self.world.house, sight, self.task.turns)
@@ -118,7 +112,3 @@ class HouseholdAdvisor(Advisor):
 def load(spec: Spec) -> Household:
     """Make `household(...)`. Raises UserError for parameters that are none."""
     return Household(spec)
-
-
-def _readable(action: Action) -> bool:
-    return isinstance(action, str) and len(action) <= LONGEST and action.splitlines() == [action]

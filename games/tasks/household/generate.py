@@ -7,7 +7,7 @@ furniture is in two of them.
 import random
 from collections.abc import Mapping
 
-from games.seeding import derive, digest
+from games.seeding import derive
 from games.tasks.household.tables import (
     CLEANER,
     COOLER,
@@ -20,14 +20,12 @@ from games.tasks.household.tables import (
     THINGS,
 )
 from games.tasks.household.world import KINDS, Goal, House, Kind
-from games.tasks.instances import SplitName
+from games.tasks.instances import SplitName, belongs
 
 LEAST_KINDS, MOST_KINDS = 10, 18
 """Kinds of things in a room, where it has so many."""
 MANY = 100
 """Things that find a place on or in furniture for any number."""
-SHARES: dict[SplitName, range] = {"validation": range(1), "test": range(1, 3), "train": range(3, 10)}
-"""Of ten furnished rooms, which belong to each split."""
 _ROOMS_OF: dict[Kind, tuple[str, ...]] = {
     "pick": tuple(ROOMS),
     "pick_two": tuple(ROOMS),
@@ -60,13 +58,8 @@ def _furnished(rng: random.Random, kind: Kind, split: SplitName) -> tuple[str, d
         room = rng.choice(_ROOMS_OF[kind])
         drawn = {piece: rng.randint(least, most) for piece, (least, most) in ROOMS[room].items()}
         furniture = {piece: count for piece, count in drawn.items() if count}
-        if share(room, furniture) in SHARES[split]:
+        if belongs(split, "furniture", room, *[f"{piece} {furniture[piece]}" for piece in sorted(furniture)]):
             return room, furniture
-
-
-def share(room: str, furniture: Mapping[str, int]) -> int:
-    """A number below ten that tells to which split a room with its furniture belongs."""
-    return digest(1, "furniture", room, *[f"{piece} {furniture[piece]}" for piece in sorted(furniture)])[0] % 10
 
 
 def _goal(rng: random.Random, kind: Kind, room: str, furniture: Mapping[str, int]) -> Goal:

@@ -4,11 +4,9 @@ import random
 from functools import lru_cache
 from typing import NamedTuple
 
-from games.seeding import derive, digest
-from games.tasks.instances import SplitName
+from games.seeding import derive
+from games.tasks.instances import SplitName, belongs
 
-SHARES: dict[SplitName, range] = {"validation": range(1), "test": range(1, 3), "train": range(3, 10)}
-"""Of ten layouts of mines, which belong to each split."""
 TRIES = 10_000
 """Layouts that are drawn for one board before it is given up."""
 
@@ -72,7 +70,7 @@ def generate(rows: int, columns: int, mines: int, split: SplitName, instance: in
     here, everything = field(rows, columns), (1 << rows * columns) - 1
     for _ in range(TRIES):
         placed = sum([1 << cell for cell in rng.sample(range(here.cells), mines)])
-        if digest(1, "mines", rows, columns, placed)[0] % 10 not in SHARES[split]:
+        if not belongs(split, "mines", rows, columns, placed):
             continue
         first = rng.choice([cell for cell in range(here.cells) if not placed >> cell & 1])
         open_ = here.opened(placed, 0, first)

@@ -9,12 +9,12 @@ from pydantic import Field as Parameter
 from pydantic import model_validator
 
 from games.errors import UserError
-from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.game import Action
 from games.spec import Spec
 from games.tasks.minesweeper.field import Board, Field, field, generate
 from games.tasks.minesweeper.odds import chances, drawn, layouts
 from games.tasks.parameters import Parameters, canonical, read
-from games.tasks.task import Advisor, Task, TaskObservation, TaskState
+from games.tasks.task import Advisor, Task, TaskObservation, TaskState, task_spec
 from games.text.grid import draw
 
 WIN, CASCADE, CELL, NOTHING, MINE = 10.0, 2.0, 0.5, -1.0, -0.1
@@ -69,21 +69,15 @@ class Minesweeper(Task):
         self.safe = self.field.cells - given.mines
         self.layout = lru_cache(maxsize=1024)(self._board)
         self.layout(self.instances.first)
-        self.spec = GameSpec(
+        self.spec = task_spec(
             name=canonical(spec.name, given),
             title="MineSweeper",
-            seats=1,
-            dynamics=Dynamics.SEQUENTIAL,
-            information=Information.IMPERFECT,
-            utility=Utility.GENERAL_SUM,
-            min_utility=NOTHING * given.turns,
-            max_utility=CASCADE * (given.turns - 1) + WIN,
-            max_turns=given.turns,
             rules=_rules(given),
+            turns=given.turns,
+            returns=(NOTHING * given.turns, CASCADE * (given.turns - 1) + WIN),
+            perfect=False,
             chance=self.instances.size > 1,
-            terminal_rewards=False,
             can_sample_state=True,
-            task=True,
         )
 
     def begin(self, instance: int) -> "MinesweeperState":

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pydantic import Field, model_validator
 
 from games.errors import UserError
-from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.game import Action
 from games.spec import Spec
 from games.tasks.instances import Instances, SplitName, chosen
 from games.tasks.parameters import Parameters, canonical, read
@@ -17,13 +17,11 @@ from games.tasks.shop.queries import suggested
 from games.tasks.shop.reward import Worth, worth
 from games.tasks.shop.sight import PER_PAGE, Page, Sight
 from games.tasks.shop.text import item_page, results_page, rules, sub_page
-from games.tasks.task import Task, TaskState
+from games.tasks.task import MOST_CHARACTERS, Task, TaskState, is_line, task_spec
 
 TURNS = 15
 SPLITS: dict[SplitName, tuple[int, int | None]] = {"test": (0, 500), "validation": (500, 1_500), "train": (1_500, None)}
 """First goal of each split, and the first after it."""
-MOST_CHARACTERS = 500
-"""Of an action."""
 _LINKS = {"back to search", "next >", "< prev", "description", "features", "buy now"}
 
 
@@ -52,19 +50,15 @@ class Shop(Task):
         self.catalogue = read_catalogue(given.catalogue, given.goals) if given.catalogue else made_up()
         self.instances = _instances(given, self.catalogue.size)
         self.turns = given.turns
-        self.spec = GameSpec(
+        self.spec = task_spec(
             name=canonical(spec.name, given),
             title="Shop",
-            seats=1,
-            dynamics=Dynamics.SEQUENTIAL,
-            information=Information.IMPERFECT,
-            utility=Utility.GENERAL_SUM,
-            min_utility=0.0,
-            max_utility=1.0,
-            max_turns=given.turns,
             rules=rules(given.turns),
+            turns=given.turns,
+            returns=(0.0, 1.0),
+            perfect=False,
             chance=self.instances.size > 1,
-            task=True,
+            terminal_rewards=True,
         )
 
     def begin(self, instance: int) -> "ShopState":
@@ -89,7 +83,7 @@ class ShopState(TaskState):
         self.sight = Sight(Page.SEARCH, 0)
 
     def _play(self, action: Action) -> float:
-        if not self._allows(self.sight, action):
+        if not is_line(action):
             raise ValueError(f"{action!r:.200} is not one line of 1 to {MOST_CHARACTERS} characters")
         sight: Sight = self.sight
         turn = sight.turn + 1
@@ -154,7 +148,7 @@ class ShopState(TaskState):
         return self.worth.reward
 
     def _allows(self, sight: Sight, action: Action) -> bool:
-        return isinstance(action, str) and 0 < len(action) <= MOST_CHARACTERS and len(action.splitlines()) == 1
+        return is_line(action)
 
     def _legal(self, sight: Sight) -> tuple[Action, ...]:
         if sight.page is Page.SEARCH:

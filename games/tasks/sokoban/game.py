@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import Field, model_validator
 
 from games.errors import RunError
-from games.game import Action, Dynamics, GameSpec, Information, Utility
+from games.game import Action
 from games.spec import Spec
 from games.tasks.instances import chosen
 from games.tasks.parameters import Parameters, canonical, read
@@ -17,7 +17,7 @@ from games.tasks.sokoban.generate import generate
 from games.tasks.sokoban.levels import read_levels
 from games.tasks.sokoban.room import MOVES, Level
 from games.tasks.sokoban.search import few_pushes, fewest_moves
-from games.tasks.task import Advisor, Task, TaskObservation, TaskState
+from games.tasks.task import Advisor, Task, TaskObservation, TaskState, task_spec
 
 MOVE, ON_TARGET, SOLVED = -0.1, 1.0, 10.0
 """Rewards: of a move, of a box that comes onto a target (and, lost again, when it leaves), and of the solution."""
@@ -71,21 +71,18 @@ class Sokoban(Task):
         self._level = lru_cache(maxsize=256)(self._made)
         boxes = max([level.boxes.bit_count() for level in self.levels], default=given.boxes)
         self._level(self.instances.first)
-        self.spec = GameSpec(
+        self.spec = task_spec(
             name=canonical(spec.name, given),
             title="Sokoban",
-            seats=1,
-            dynamics=Dynamics.SEQUENTIAL,
-            information=Information.PERFECT,
-            utility=Utility.GENERAL_SUM,
-            min_utility=round(MOVE * self.turns * given.moves - ON_TARGET * boxes, 6),
-            max_utility=ON_TARGET * boxes + SOLVED + MOVE,
-            max_turns=self.turns,
             rules=_rules(given.moves, self.turns),
+            turns=self.turns,
+            returns=(
+                round(MOVE * self.turns * given.moves - ON_TARGET * boxes, 6),
+                ON_TARGET * boxes + SOLVED + MOVE,
+            ),
+            perfect=True,
             chance=self.instances.size > 1,
-            terminal_rewards=False,
             can_sample_state=True,
-            task=True,
         )
 
     def begin(self, instance: int) -> "SokobanState":

@@ -9,8 +9,8 @@ import random
 from collections.abc import Sequence
 
 from games.errors import UserError
-from games.seeding import derive, digest
-from games.tasks.instances import SplitName
+from games.seeding import derive
+from games.tasks.instances import SplitName, belongs
 from games.tasks.sokoban.room import Level, Room, bits
 
 SHORTEST, LONGEST = 5, 21
@@ -31,8 +31,6 @@ BRUSHES: tuple[tuple[tuple[int, int], ...], ...] = (
     ((0, 0), (1, 0), (0, -1)),
 )
 """What each step of the walk carves: cells as rows and columns from where it stands."""
-SHARES: dict[SplitName, range] = {"validation": range(1), "test": range(1, 3), "train": range(3, 10)}
-"""Of ten layouts, which belong to each split."""
 
 
 def generate(rows: int, columns: int, boxes: int, split: SplitName, instance: int) -> Level:
@@ -43,7 +41,7 @@ def generate(rows: int, columns: int, boxes: int, split: SplitName, instance: in
     played = 0
     for _ in range(TRIES):
         walls, floor = _carve(rng, rows, columns)
-        if len(floor) < 2 * boxes + 1 or _share(walls, rows, columns) not in SHARES[split]:
+        if len(floor) < 2 * boxes + 1 or not belongs(split, "layout", rows, columns, walls):
             continue
         targets = sum([1 << cell for cell in rng.sample(floor, boxes)])
         found = _played_back(rng, Room(rows, columns, walls, targets), wanted)
@@ -71,10 +69,6 @@ def _carve(rng: random.Random, rows: int, columns: int) -> tuple[int, list[int]]
             if 1 <= row + down <= rows - 2 and 1 <= column + right <= columns - 2:
                 floor |= 1 << (row + down) * columns + column + right
     return ((1 << rows * columns) - 1) ^ floor, list(bits(floor))
-
-
-def _share(walls: int, rows: int, columns: int) -> int:
-    return digest(1, "layout", rows, columns, walls)[0] % 10
 
 
 def _played_back(rng: random.Random, room: Room, wanted: int) -> tuple[int, Level] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from games.errors import UserError
 
@@ -16,8 +17,6 @@ class Room:
 
     The outermost cells are walls, or cannot be reached.
     """
-
-    __slots__ = ("__dict__", "columns", "rows", "targets", "walls")
 
     def __init__(self, rows: int, columns: int, walls: int, targets: int) -> None:
         self.rows = rows
@@ -64,15 +63,12 @@ class Room:
         return "\n".join(["".join(cells[row : row + self.columns]) for row in range(0, len(cells), self.columns)])
 
 
-class Level:
+class Level(NamedTuple):
     """A room with its boxes and the player at their first places."""
 
-    __slots__ = ("boxes", "player", "room")
-
-    def __init__(self, room: Room, boxes: int, player: int) -> None:
-        self.room = room
-        self.boxes = boxes
-        self.player = player
+    room: Room
+    boxes: int
+    player: int
 
 
 def bits(cells: int) -> Iterator[int]:
