@@ -1,0 +1,1 @@
+"""Make agents better: credit, samples, trainers, checkpoints."""
