@@ -25,6 +25,7 @@ TABLE: dict[str, str] = {
     "gymnasium": "games.tasks.gym.game:load",
     "minihack": "games.tasks.engines.minihack:load",
     "pettingzoo": "games.pettingzoo:load",
+    "probe": "games.probe:load",
     "textarena": "games.tasks.engines.textarena:load",
     "textworld_express": "games.tasks.engines.textworld_express:load",
     **TASKS,
