@@ -21,6 +21,7 @@ TABLE: dict[str, str] = {
     "best_response": "agents.best_response:BestResponse",
     "biased": "agents.constant:Biased",
     "cfr": "agents.equilibrium:Cfr",
+    "counter_last": "agents.last_throw:CounterLast",
     "heuristic": "agents.heuristic:Heuristic",
     "human": "agents.human:Human",
     "ismcts": "agents.search:Ismcts",
@@ -32,6 +33,7 @@ TABLE: dict[str, str] = {
     "random": "agents.uniform:Uniform",
     "react": "agents.shorthands:React",
     "reflexion": "agents.shorthands:Reflexion",
+    "repeat_last": "agents.last_throw:RepeatLast",
     "roshambo": "agents.roshambo:Roshambo",
     "solver": "agents.solver:Solver",
 }

@@ -39,6 +39,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "best_response": [("best_response(to=kuhn(style=aggressive))", "kuhn_poker")],
     "biased": [("biased(weights=[0.9,0.05,0.05])", "matrix_rps"), ("biased(weights=[0,1])", "tic_tac_toe")],
     "cfr": [("cfr(iterations=20)", "kuhn_poker")],
+    "counter_last": [("counter_last", "matrix_rps"), ("counter_last", "matrix_pd")],
     "heuristic": [
         ("heuristic", "tic_tac_toe"),
         ("heuristic(rest=centre)", "connect_four"),
@@ -58,6 +59,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "random": [("random", "tic_tac_toe"), ("random", "kuhn_poker(players=3)"), ("random", "matrix_rps")],
     "react": [("react(model=TINY,choice=scored,max_tokens=8,dtype=float32)", "kuhn_poker")],
     "reflexion": [("reflexion(model=TINY,retries=1,max_tokens=8,dtype=float32)", "kuhn_poker")],
+    "repeat_last": [("repeat_last", "matrix_rps"), ("repeat_last(stay=0.5)", "matrix_bos")],
     "roshambo": [("roshambo(bot=iocainebot)", THROWS)],
     "solver": [("solver", "sokoban")],
 }

@@ -67,7 +67,8 @@ def same_as_here(matches: Sequence[Match], limits: Limits = LONG) -> Came:
 def test_agents_of_ours_that_decide_within_milliseconds_are_played_in_the_event_loop() -> None:
     """A search, a table that is worked out in the first act, and a bot that swaps the process's generator are not."""
     brief = {name for name in TABLE if agent_class(name).pace is Pace.BRIEF}
-    assert brief == {"always", "biased", "cfr", "heuristic", "kuhn", "minimax", "priority", "random"}
+    throwers = {"counter_last", "repeat_last"}
+    assert brief == {"always", "biased", "cfr", "heuristic", "kuhn", "minimax", "priority", "random", *throwers}
 
 
 def test_agents_compute_unless_they_say_otherwise() -> None:
