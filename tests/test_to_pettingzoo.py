@@ -16,7 +16,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 
 import arena
 from games.errors import UserError
-from games.registry import make, names
+from games.registry import TABLE, TASKS, make, names
 from games.spec import SpecError
 
 SEQUENTIAL = [
