@@ -29,6 +29,7 @@ TABLE: dict[str, str] = {
     "llm": "agents.language:Language",
     "mcts": "agents.search:Mcts",
     "minimax": "agents.minimax:Minimax",
+    "posterior": "agents.posterior:Posterior",
     "priority": "agents.archetypes:Priority",
     "random": "agents.uniform:Uniform",
     "react": "agents.shorthands:React",

@@ -55,6 +55,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     ],
     "mcts": [("mcts(simulations=20)", "tic_tac_toe")],
     "minimax": [("minimax", "tic_tac_toe")],
+    "posterior": [
+        ("posterior(pool=[kuhn(style=aggressive),kuhn(style=conservative),cfr(iterations=20)])", "kuhn_poker"),
+        ("posterior(pool=[biased(weights=[28,1,1]),biased(weights=[1,1,28])])", "matrix_rps"),
+    ],
     "priority": [(f"priority(list={number})", "tic_tac_toe") for number in range(1, 7)],
     "random": [("random", "tic_tac_toe"), ("random", "kuhn_poker(players=3)"), ("random", "matrix_rps")],
     "react": [("react(model=TINY,choice=scored,max_tokens=8,dtype=float32)", "kuhn_poker")],
