@@ -71,14 +71,11 @@ class ProbeState(TaskState):
         self.good = good
         self.sight = Sight()
 
-    def observe(self, seat: int) -> "ProbeObservation":
-        return ProbeObservation(self)
-
     def _play(self, action: Action) -> float:
         if action not in ACTIONS:
             raise ValueError(f"{action!r:.200} is none of {', '.join(ACTIONS)}")
         earned = 0.0 if action == SAFE else 1.0 if action == self.good else -1.0
-        self.solved = action == (self.good or SAFE)
+        self.solved = earned > 0  # and not where safe was right: being told so would tell what no try told
         self.over = True
         self.sight = Sight(action, earned)
         return earned
@@ -91,15 +88,6 @@ class ProbeState(TaskState):
 
     def board(self) -> str:
         return f"Good: {self.good or 'neither'}. {self._told(self.sight)}"
-
-
-class ProbeObservation(TaskObservation):
-    """What the seat knows. Whether the instance is solved is left out: after `safe` it would tell what no try told."""
-
-    __slots__ = ()
-
-    def _to_the_end(self, told: str) -> str:
-        return f"{told}\nOver. Return: {self.total:g}" if self._over else told
 
 
 class ProbeAdvisor(Advisor):

@@ -85,7 +85,7 @@ def test_what_pays_and_what_solves() -> None:
         for action in ACTIONS:
             earned, _, solved = played(instance, action)
             assert earned == (0 if action == "safe" else 1 if action == good(instance) else -1)
-            assert solved == (action == (good(instance) or "safe"))
+            assert solved == (earned > 0)
 
 
 def test_before_the_action_all_instances_look_alike_and_after_it_those_that_pay_alike() -> None:
@@ -117,7 +117,7 @@ def test_with_fresh_deals_there_is_nothing_to_explore_for() -> None:
     assert set(returns) == {0.0, 1.0}
     same = play_here(match_of("probe", "solver", episodes=30, deals="same")).episodes
     assert len({(record.seed, record.returns) for record in same}) == 1
-    assert all([record.success == (True,) for record in same])
+    assert all([record.success == (record.returns[0] > 0,) for record in same])
 
 
 @pytest.mark.parametrize(
