@@ -20,7 +20,6 @@ from tests.play import match_of
 from training.decisions import Decided, decided
 from training.remembered import record_of
 
-
 CLIFF = "gymnasium(id=CliffWalking-v1,turns=12)"
 """A task with a reward in every turn."""
 
