@@ -20,6 +20,7 @@ _NEEDED = (
 )
 _EXTRAS = {
     "transformers": ("torch", "transformers", "peft", "safetensors", "gguf"),
+    "train": ("trl", "datasets", "accelerate"),
     "http": ("httpx", "tenacity", "aiolimiter"),
     "vllm": ("vllm",),
     "pettingzoo": ("pettingzoo", "pygame", "chess", "rlcard"),
@@ -30,7 +31,7 @@ _EXTRAS = {
     "textworld-express": ("textworld_express",),
 }
 """Extra -> modules that it brings."""
-_TOLD = ("torch", "transformers", "httpx", "vllm", "pettingzoo", "gymnasium")
+_TOLD = ("torch", "transformers", "trl", "httpx", "vllm", "pettingzoo", "gymnasium")
 """Packages of extras whose version is told."""
 
 OK, WARNING, ERROR = "ok", "warning", "error"

@@ -1,0 +1,143 @@
+"""trl's GRPO trainer on decisions that were sampled before: nothing is generated, everything else is trl's.
+
+One method of it is replaced, which its maintainers name the supported way: it hands over the next window of samples,
+with their advantages, in the place of new completions.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+import torch
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
+from trl.models.utils import disable_gradient_checkpointing
+from trl.trainer.utils import use_adapter
+
+from training.tensors import Batch, batch
+from training.windows import Window, share
+
+Correction: TypeAlias = Literal["none", "bypass", "decoupled"]
+"""What stands for the policy that sampled: the one that is trained, the stored log-probabilities, or the policy as it
+is before the window, with a truncated weight for how far the stored ones lie from it."""
+MOST_WEIGHT = 2.0
+"""Of a token in `decoupled`."""
+
+
+class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at the same whether or not it is installed
+    """Trains on windows of samples.
+
+    `windows` gives as many as there are generation steps, each with per_device_train_batch_size * steps_per_generation
+    rows for every process. Raises ValueError for settings under which the loss would be another than it says.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: GRPOConfig,
+        windows: Iterator[Window],
+        processing_class: Any,
+        correction: Correction = "bypass",
+        **more: Any,
+    ) -> None:
+        if args.loss_type != "dapo":
+            raise ValueError(
+                f"loss_type is {args.loss_type}: rows that only fill a window weigh nothing with dapo alone"
+            )
+        if args.use_vllm:
+            raise ValueError("use_vllm is on: nothing is generated here")
+        super().__init__(
+            model=model,
+            reward_funcs=_no_reward,
+            args=args,
+            train_dataset=_placeholder(args),
+            processing_class=processing_class,
+            **more,
+        )
+        self._windows = windows
+        self._correction = correction
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
+        """The next window of this process, padded. Raises ValueError for one of another size."""
+        del inputs
+        window, processes = next(self._windows), self.accelerator.num_processes
+        rows = self.args.per_device_train_batch_size * self.args.steps_per_generation
+        if len(window) != rows * processes:
+            raise ValueError(
+                f"a window has {len(window)} rows, and {rows} for each of {processes} processes are wanted"
+            )
+        own = batch(share(window, self.accelerator.process_index, processes), self._pad(), self.accelerator.device)
+        tokens = self.accelerator.gather(own.completion_mask_BT.sum()).sum()
+        found = {
+            "prompt_ids": own.prompt_ids_BP,
+            "prompt_mask": own.prompt_mask_BP,
+            "completion_ids": own.completion_ids_BT,
+            "completion_mask": own.completion_mask_BT,
+            "advantages": own.advantages_BT,
+            "num_items_in_batch": tokens,
+        }
+        self._correct(own, found)
+        if self.beta != 0.0:
+            found["ref_per_token_logps"] = self._reference(own)
+        self._note(own)
+        return found
+
+    def _correct(self, own: Batch, found: dict[str, torch.Tensor]) -> None:
+        """Put in what the ratio of a token is measured against."""
+        if self._correction == "none":
+            return
+        if self._correction == "bypass" and bool(own.known_B1.all()):
+            found["old_per_token_logps"] = own.logprobs_BT
+            return
+        now = self._logps(self.model, own)
+        if self._correction == "bypass":
+            found["old_per_token_logps"] = torch.where(own.known_B1, own.logprobs_BT, now)
+            return
+        weight = torch.where(own.known_B1, (now - own.logprobs_BT).exp().clamp(max=MOST_WEIGHT), 1.0)
+        found["old_per_token_logps"] = now
+        found["advantages"] = own.advantages_BT * torch.where(own.completion_mask_BT > 0, weight, 0.0)
+
+    def _reference(self, own: Batch) -> torch.Tensor:
+        """Log-probabilities of the model that the KL term holds on to."""
+        if self.ref_model is not None:
+            return self._logps(self.ref_model, own)
+        model = self.accelerator.unwrap_model(self.model)
+        with use_adapter(model, adapter_name="ref" if "ref" in model.peft_config else None):
+            return self._logps(self.model, own)
+
+    def _logps(self, model: Any, own: Batch) -> torch.Tensor:
+        """(B, T): of the completions, without gradient."""
+        with torch.no_grad(), disable_gradient_checkpointing(self.model, self.args.gradient_checkpointing_kwargs):
+            found: torch.Tensor = self._get_per_token_logps_and_entropies(
+                model,
+                torch.cat([own.prompt_ids_BP, own.completion_ids_BT], dim=1),
+                torch.cat(
+                    [own.prompt_mask_BP, (own.completion_ids_BT != self._pad()) | (own.completion_mask_BT > 0)], 1
+                ),
+                own.completion_ids_BT.size(1),
+                batch_size=self.args.per_device_train_batch_size,
+            )[0]
+        return found
+
+    def _note(self, own: Batch) -> None:
+        """Metrics of the window, beside trl's own."""
+        learning = own.completion_mask_BT.sum(1)
+        rows = self.accelerator.gather((learning > 0).sum()).sum().item()
+        metrics = self._metrics["train"]
+        metrics["samples"].append(rows)
+        metrics["completions/mean_length"].append(learning.sum().item() / max(int((learning > 0).sum()), 1))
+        metrics["logprobs_recomputed"].append((~own.known_B1[learning > 0]).sum().item())
+        metrics["advantage/mean_abs"].append(own.advantages_BT[:, 0].abs().mean().item())
+
+    def _pad(self) -> int:
+        pad: int = self.processing_class.pad_token_id
+        return pad
+
+
+def _no_reward(completions: list[Any], **more: Any) -> list[float]:
+    """trl wants a reward function; it is never called."""
+    return [0.0] * len(completions)
+
+
+def _placeholder(args: GRPOConfig) -> Dataset:
+    """trl wants a dataset; its rows are never looked at."""
+    return Dataset.from_dict({"prompt": [""] * args.generation_batch_size})
