@@ -11,17 +11,20 @@ from league.store.store import Store
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What an agent reached in a task, over all its matches there."""
+    """What an agent reached in a task, in its matches of one length and one way to deal."""
 
     game: str
     agent: str
+    deals: str
+    planned: int
+    """Episodes of a match."""
     episodes: Sequence[EpisodeSolved]
-    """By episode of a match, from the first; matches of fewer episodes count as far as they go."""
+    """By episode of a match, from the first, as far as any was played."""
 
     @property
     def played(self) -> int:
         """Episodes in all."""
-        return sum([row.matches for row in self.episodes])
+        return sum([row.played for row in self.episodes])
 
     @property
     def success(self) -> float:
@@ -39,14 +42,13 @@ class TaskResult:
         return sum([row.turns for row in self.episodes]) / self.played
 
     @property
-    def k(self) -> int:
-        """Episodes of its longest matches."""
-        return self.episodes[-1].episode
-
-    @property
     def pass_at(self) -> list[float]:
-        """pass@k for k = 1, 2, ...: the share of matches of at least k episodes that solved one of the first k."""
-        return [row.passed / row.matches for row in self.episodes]
+        """pass@k for k = 1 to the length of a match: the share of matches that solved one of the first k episodes.
+
+        A match that stopped at a win has solved one for every k from there on.
+        """
+        shares = [row.passed / row.matches for row in self.episodes]
+        return shares + shares[-1:] * (self.planned - len(shares))
 
     @property
     def retry_at(self) -> list[float]:
@@ -56,14 +58,16 @@ class TaskResult:
         that it is a fair reference for agents without memory only in the limit of equal instances.
         """
         first = self.episodes[0]
-        p = first.solved / first.matches
-        return [1 - (1 - p) ** row.episode for row in self.episodes]
+        p = first.solved / first.played
+        return [1 - (1 - p) ** k for k in range(1, self.planned + 1)]
 
 
 def task_results(store: Store, game: str | None = None) -> list[TaskResult]:
-    """What agents reached in each task of a store, or in one: by game, then the most successful first."""
-    found = [
-        TaskResult(*who, list(rows))
-        for who, rows in groupby(solved_by_episode(store, game), key=lambda row: (row.game, row.agent))
-    ]
-    return sorted(found, key=lambda result: (result.game, -result.success, -result.mean_return, result.agent))
+    """What agents reached in each task of a store, or in one: by game, longest matches first, then by success."""
+    rows = solved_by_episode(store, game)
+    keys = groupby(rows, key=lambda row: (row.game, row.agent, row.deals, row.planned))
+    found = [TaskResult(*who, list(episodes)) for who, episodes in keys]
+    return sorted(
+        found,
+        key=lambda one: (one.game, -one.planned, one.deals, -one.success, -one.mean_return, one.agent),
+    )

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("alfworld", reason="the extra alfworld is not installed")
 
-from games.errors import RunError, UserError
+from games.errors import UserError
 from games.registry import make
 from games.tasks.engines.alfworld import FOLDERS
 from games.tasks.household.alfworld import write_game
@@ -102,12 +102,14 @@ def test_an_episode_replays_exactly_beside_another() -> None:
     ("change", "words"),
     [
         ({"grammar": "Your task is to: {__import__('os').mkdir('evaluated')} Put"}, "is no plain sentence"),
-        ({"grammar": "no goal"}, "its grammar names no goal"),
-        ({"pddl_problem": None}, "TypeError|ValueError|AttributeError"),
+        ({"grammar": "no goal"}, "field 'grammar': it names no goal"),
+        ({"pddl_problem": None}, "game.tw-pddl, field 'pddl_problem': missing; a text was expected"),
+        ({"pddl_problem": 7}, "field 'pddl_problem': 7; a text was expected"),
+        ({"walkthrough": "go"}, "field 'walkthrough': 'go'; a list of commands was expected"),
     ],
 )
 def test_a_game_of_somebody_else_is_never_evaluated(
-    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str | None], words: str
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     source = next((games / "json_2.1.1" / "train").rglob("game.tw-pddl"))
@@ -115,8 +117,9 @@ def test_a_game_of_somebody_else_is_never_evaluated(
     place.mkdir(parents=True)
     (place / "traj_data.json").write_text((source.parent / "traj_data.json").read_text())
     (place / "game.tw-pddl").write_text(json.dumps({**json.loads(source.read_text()), **change}))
-    with pytest.raises(RunError, match=words):
-        task_of(f"alfworld(games='{tmp_path}')").new_episode(0)
+    with pytest.raises(UserError, match=words) as caught:
+        task_of(f"alfworld(games='{tmp_path}')")
+    assert "\n" not in str(caught.value)
     assert not (tmp_path / "evaluated").exists()
 
 
@@ -136,7 +139,9 @@ def test_the_grammar_of_a_game_is_not_used_at_all(games: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("alfworld(games='/nowhere')", "there is no folder train in '?/nowhere'?; set .ALFWORLD_DATA"),
+        ("alfworld(games='/nowhere')", "no games for split=train: '?/nowhere'? does not exist; set .ALFWORLD_DATA"),
+        ("alfworld(games='/')", "no games for split=train: '?/'? has no folder train; set"),
+        ("alfworld(games='/etc/hostname')", "'?/etc/hostname'? is a file; set"),
         ("alfworld(type=wash)", "'type' of game 'alfworld' is wash"),
         ("alfworld(games=made_up,first=1000000000)", "the split has instances 0 to 999999999"),
     ],
@@ -153,8 +158,15 @@ def test_a_folder_without_the_type_and_a_broken_description_are_told(games: Path
     (tmp_path / "train" / "game").mkdir(parents=True)
     (tmp_path / "train" / "game" / "game.tw-pddl").write_text("{}")
     (tmp_path / "train" / "game" / "traj_data.json").write_text("{")
-    with pytest.raises(UserError, match=r"traj_data\.json: JSONDecodeError"):
-        make(f"alfworld(games='{tmp_path}')")
+    for text, words in (
+        ("{", "line 1, column 2: .*; JSON was expected"),
+        ("[]", r"traj_data\.json: \[\]; an object was expected"),
+        ("{}", "field 'task_type': missing; one of pick_and_place_simple, "),
+        ('{"task_type": "zzz"}', "field 'task_type': 'zzz'; one of pick_and_place_simple, "),
+    ):
+        (tmp_path / "train" / "game" / "traj_data.json").write_text(text)
+        with pytest.raises(UserError, match=words):
+            make(f"alfworld(games='{tmp_path}')")
 
 
 @pytest.mark.slow

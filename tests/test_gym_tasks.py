@@ -109,6 +109,10 @@ def test_what_the_dealer_hides_is_for_spectators_alone() -> None:
         ("gymnasium(id=FrozenLak-v1)", "did you mean FrozenLake-v1"),
         ("gymnasium(id=Pendulum-v1)", "only Discrete ones can be played"),
         ("gymnasium(id=FrozenLake-v1,slippery=false)", "cannot be made: TypeError.*slippery"),
+        ("gymnasium(id=FrozenLake-v1,is_slippery=maybe)", "is_slippery is maybe: a value of type bool was expected"),
+        ("gymnasium(id=FrozenLake-v1,map_name=4)", "map_name is 4: a value of type str was expected"),
+        ("gymnasium(id=FrozenLake-v1,max_episode_steps=5)", "give turns in place of max_episode_steps"),
+        ("gymnasium(id=FrozenLake-v1,render_mode=human)", "render_mode is about drawing"),
         ("gymnasium(id=FrozenLake-v1,turns=-1)", "'turns' .* is -1"),
         ("gymnasium(id=Taxi-v4,split=dev)", "'split' .* is dev"),
     ],
@@ -148,3 +152,16 @@ def test_an_environment_is_played_from_the_command_line(tmp_path) -> None:  # ty
     said = arena("play", "gymnasium(id=FrozenLake-v1)", "random", "--seed", "1", folder=tmp_path).stdout
     assert "random solved 0 of 1 episode" in said or "random solved 1 of 1 episode" in said
     assert "@" in said
+
+
+@pytest.mark.parametrize(("name", "turns"), [("MountainCar-v0", 20), ("Acrobot-v1", 50)])
+def test_a_return_that_fewer_turns_leave_high_solves_nothing(name: str, turns: int) -> None:
+    """Each turn costs there: who is stopped early has paid little, and reached nothing."""
+    state = make(f"gymnasium(id={name},turns={turns})").new_episode(1)
+    while state.seats_to_act():
+        state.apply({0: "1"})
+    assert state.success() == (False,)
+    chosen = make(f"gymnasium(id={name},turns={turns},success=-{turns})").new_episode(1)
+    while chosen.seats_to_act():
+        chosen.apply({0: "1"})
+    assert chosen.success() == (True,), "a return that was asked for counts as it is"

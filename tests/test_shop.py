@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from games.errors import UserError
 from games.registry import make
 from games.tasks.shop.catalogue import Goal, Product, cap_above
+from games.tasks.shop.files import read_catalogue
 from games.tasks.shop.game import Shop, ShopState
 from games.tasks.shop.generate import generate
 from games.tasks.shop.nouns import nouns
@@ -218,7 +219,8 @@ def test_what_means_nothing_takes_a_turn_and_changes_nothing_else(action: str) -
     before = state.board().splitlines()[2:]
     assert state.observe(0).allows(action)
     state.apply({0: action})
-    assert (state.board().splitlines()[2:], state.rewards(), len(state.log)) == (before, (0.0,), 1)
+    assert state.board().splitlines()[2].startswith("Nothing happened")
+    assert (state.board().splitlines()[3:], state.rewards(), len(state.log)) == (before, (0.0,), 1)
 
 
 @pytest.mark.parametrize("action", ["", "a\nb", "a\n", "x" * 501])
@@ -258,9 +260,9 @@ def test_a_catalogue_in_the_published_form_is_read(tmp_path: Path) -> None:
     [
         ({}, WISHES, "a list of products was expected"),
         ([], WISHES, "a list of products was expected"),
-        (["B01"], WISHES, "product 0: 'B01'; an object was expected"),
+        (["B01"], WISHES, "product 1: 'B01'; an object was expected"),
         ([{key: value for key, value in record().items() if key != "name"}], WISHES,
-         r"product 0 \(B01\), field 'name': missing; a text was expected"),
+         r"product 1 \(B01\), field 'name': missing; a text was expected"),
         ([record(name=3)], WISHES, r"field 'name': 3; a text was expected"),
         ([record(asin="")], WISHES, "field 'asin': ''; a text that is not empty"),
         ([record(pricing="cheap")], WISHES, r"field 'pricing': 'cheap'; sums such as '\$1.99'"),
@@ -270,7 +272,10 @@ def test_a_catalogue_in_the_published_form_is_read(tmp_path: Path) -> None:
         ([record()], [], "an object of products by asin was expected"),
         ([record()], {"B01": 5}, "product B01: 5; an object or a list was expected"),
         ([record()], {"B01": {"instruction": 4}}, "field 'instruction': 4; a text"),
-        ([record()], {}, "split test has no goals"),
+        ([record()], {}, "none of its products is wanted and in catalogue"),
+        ([record()], {"NOPE": WISHES["B01"]}, "none of its products, such as 'NOPE', is wanted and in catalogue"),
+        ([record(name="half \ud800")], WISHES, r"products.json', line 1 or later: .ud800 is half a character"),
+        ([record()], {"B01": {**WISHES["B01"], "instruction": "half \udfff"}}, "goals.json', line 1 or later"),
     ],
 )  # fmt: skip
 def test_a_malformed_catalogue_names_file_product_field_and_what_was_expected(
@@ -279,6 +284,49 @@ def test_a_malformed_catalogue_names_file_product_field_and_what_was_expected(
     with pytest.raises(UserError, match=words) as caught:
         shop_of("split=test," + written(tmp_path, products, goals))
     assert "\n" not in str(caught.value)
+
+
+def test_a_catalogue_that_has_changed_is_another_game(tmp_path: Path) -> None:
+    there = written(tmp_path, [record()], WISHES)
+    name = shop_of("split=test," + there).spec.name
+    assert "digest=" in name
+    make.cache_clear()
+    read_catalogue.cache_clear()
+    assert make(name).spec.name == name
+    written(tmp_path, [record(name="Another table")], WISHES)
+    make.cache_clear()
+    read_catalogue.cache_clear()
+    with pytest.raises(UserError, match=r"or its goals has changed: digest=.* was asked for, and it is"):
+        make(name)
+
+
+def test_a_number_of_thousands_of_digits_is_one_line(tmp_path: Path) -> None:
+    there = written(tmp_path, [record()], WISHES)
+    file = tmp_path / "products.json"
+    file.write_text(file.read_text().replace('"pricing": ', f'"pricing": {"9" * 5000}, "was": '))
+    with pytest.raises(UserError, match=r"products.json': Exceeds the limit .*; JSON was expected"):
+        shop_of("split=test," + there)
+
+
+@pytest.mark.parametrize("action", ["click[1]", "buy now", "search[]", "blah"])
+def test_an_action_that_leads_nowhere_is_told(action: str) -> None:
+    state, _ = start(shop_of())
+    state.apply({0: action})
+    assert "Nothing happened" in state.observe(0).text
+    state.apply({0: "search[shirt]"})
+    assert "Nothing happened" not in state.observe(0).text
+
+
+def test_goods_of_another_kind_earn_nothing() -> None:
+    """What the made-up products are called must not make all of them alike."""
+    game, rng = shop_of(), random.Random(5)
+    kinds = Counter[float]()
+    for number in rng.sample(range(game.catalogue.size), 300):
+        goal = game.catalogue.goal(number)
+        meant, other = game.catalogue.products[goal.product], rng.choice(game.catalogue.products)
+        if meant.query != other.query:
+            kinds[worth(goal, meant, other, ()).kind] += 1
+    assert kinds[0] > 0.7 * kinds.total()
 
 
 def test_files_that_are_no_json_or_come_alone_are_one_line(tmp_path: Path) -> None:
@@ -729,7 +777,8 @@ def test_instructions_of_people_name_their_own_options(tmp_path: Path) -> None:
 def test_no_field_may_be_missing(tmp_path: Path, field: str) -> None:
     product = published()
     del product[field]
-    with pytest.raises(UserError, match=f"field '{field}': missing; "):
+    told = "options" if field == "customization_options" else field
+    with pytest.raises(UserError, match=f"field '{told}': missing; "):
         files(tmp_path, [product])
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.errors import UserError
+from games.errors import RunError, UserError
 from games.registry import make
 from games.tasks.sokoban.deadlock import is_lost
 from games.tasks.sokoban.game import Sokoban
@@ -264,9 +264,70 @@ def test_a_malformed_level_file_names_file_line_and_what_was_expected(tmp_path: 
 
 def test_level_files_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "bytes.txt").write_bytes(b"#####\n\xff\xfe\n")
-    for name, words in (("none.txt", "No such file"), ("bytes.txt", "not text in UTF-8"), ("", "directory")):
+    for name, words in (("none.txt", "No such file"), ("bytes.txt", "not text in UTF-8")):
         with pytest.raises(UserError, match=words):
             make(f'sokoban(levels="{tmp_path / name}")')
+
+
+def sokoban(text: str) -> Sokoban:
+    game = make(text)
+    assert isinstance(game, Sokoban)
+    return game
+
+
+def test_a_folder_of_level_files_is_read_in_order_by_split(tmp_path: Path) -> None:
+    for name in ("train", "valid", "test"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "train" / "b.txt").write_text(CORRIDOR)
+    (tmp_path / "train" / "a.txt").write_text(f"{CORRIDOR}\n; 1\n{CORRIDOR}")
+    (tmp_path / "valid" / "a.txt").write_text(f"\ufeff{CORRIDOR}")
+    train, valid = (sokoban(f'sokoban(levels="{tmp_path}"{split})') for split in ("", ",split=validation"))
+    assert (train.instances.size, valid.instances.size) == (3, 1)
+    with pytest.raises(UserError, match=r"level folder .*test': there is no file \*.txt in it"):
+        make(f'sokoban(levels="{tmp_path}",split=test)')
+    with pytest.raises(UserError, match="split is of generated rooms, or of a folder of levels with folders"):
+        make(f'sokoban(levels="{tmp_path / "train"}",split=test)')
+    assert sokoban(f'sokoban(levels="{tmp_path / "train"}")').instances.size == 3
+    with pytest.raises(UserError, match="no such home folder"):
+        make('sokoban(levels="~nobody-of-that-name/x.txt")')
+
+
+def test_a_level_file_that_has_changed_is_another_game(tmp_path: Path) -> None:
+    file = written(tmp_path, CORRIDOR)
+    name = make(f'sokoban(levels="{file}")').spec.name
+    assert "digest=" in name
+    read_levels.cache_clear()
+    make.cache_clear()
+    assert make(name).spec.name == name
+    Path(file).write_text(f"; 0\n{CORRIDOR}\n; 1\n{CORRIDOR}")
+    read_levels.cache_clear()
+    make.cache_clear()
+    with pytest.raises(UserError, match=r"has changed: digest=.* was asked for, and it is"):
+        make(name)
+    assert make(f'sokoban(levels="{file}")').spec.name != name
+
+
+def test_a_level_that_is_lost_from_the_start_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, "######\n#.@ $#\n######\n")
+    with pytest.raises(UserError, match="line 2: a box of this level can never be brought to a target"):
+        make(f'sokoban(levels="{file}")')
+
+
+def test_the_solver_says_where_there_is_no_solution(tmp_path: Path) -> None:
+    text = "#######\n#@# $.#\n#######\n"
+    game = sokoban(f'sokoban(levels="{written(tmp_path, text)}")')
+    with pytest.raises(RunError, match="there is no solution for"):
+        game.advisor().advise(game.new_episode(0).observe(0))
+
+
+@pytest.mark.parametrize("moves", [1, 2, 3, 4])
+def test_there_are_turns_enough_for_every_generated_room(moves: int) -> None:
+    game = sokoban(f"sokoban(moves={moves},split=test)")
+    for seed in range(40):
+        state, advisor = game.new_episode(seed), game.advisor()
+        while state.seats_to_act():
+            state.apply({0: advisor.advise(state.observe(0))})
+        assert state.success() == (True,)
 
 
 def test_parameters_of_generated_rooms_do_not_go_with_a_file(tmp_path: Path) -> None:
@@ -277,7 +338,7 @@ def test_parameters_of_generated_rooms_do_not_go_with_a_file(tmp_path: Path) -> 
 @pytest.mark.skipif(not DATA.is_dir(), reason="$METARENA_DATA names no folder with boxoban's level files")
 @pytest.mark.parametrize(("name", "count"), [("unfiltered-test-000.txt", 200), ("hard-003.txt", 20)])
 def test_real_levels_of_boxoban_are_read_and_solved(name: str, count: int) -> None:
-    levels = read_levels(str(DATA / name))
+    levels = read_levels((DATA / name,)).levels
     assert all([(level.room.rows, level.room.columns, level.boxes.bit_count()) == (10, 10, 4) for level in levels])
     solved = [few_pushes(level.room, level.boxes, level.player, 30.0) is not None for level in levels[:count]]
     assert sum(solved) >= 0.9 * count

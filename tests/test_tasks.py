@@ -129,6 +129,18 @@ def test_matches_walk_through_a_split_in_different_orders() -> None:
     assert len({deal for walk in walks for deal in walk}) == 250
 
 
+@pytest.mark.parametrize(
+    "text", ["sokoban(rows=5,columns=5,boxes=1)", "minesweeper(rows=3,columns=3,mines=1)", "minesweeper(split=test)"]
+)
+def test_instances_that_look_alike_are_not_dealt_twice_in_a_match(text: str) -> None:
+    task = task_of(text)
+    for seed in range(10):
+        boards = [task.new_episode(task.deal(seed, place)).board() for place in range(1, 31)]
+        assert len(set(boards)) == 30
+    with pytest.raises(UserError, match=r"needs more than the \d+ different ones that were found"):
+        task_of("minesweeper(rows=2,columns=2,mines=1)").deal(0, 20)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_deals_of_a_match_are_new_instances_or_one_again_and_again(name: str) -> None:
     def numbers(deals: str) -> list[int]:
@@ -194,12 +206,13 @@ def test_a_task_is_rated_beside_the_agents_and_what_was_solved_is_shown(tmp_path
     rows = arena_json("standings", "--game", "sokoban", folder=tmp_path)
     assert [row["agent"] for row in rows] == ["solver", "sokoban", "random"]
     assert [(row["wins"], row["losses"]) for row in rows] == [(4, 0), (4, 4), (0, 4)]
-    best, task, worst = [row["task"] for row in rows]
-    assert task is None
+    (best,), task, (worst,) = [row["task"] for row in rows]
+    assert task == []
+    assert (best["deals"], best["match_episodes"]) == ("fresh", 3)
     assert (best["episodes"], best["success"], best["pass_at"]) == (12, 1.0, [1.0] * 3)
     assert worst["mean_return"] < 0 < best["mean_return"]
     shown = arena("standings", folder=tmp_path).stdout
-    assert "sokoban: solved" in shown
+    assert "sokoban: solved in matches of 3 episodes, fresh deals" in shown
     assert "retry@3" in shown
     assert "solver - sokoban" in arena("matches", "--game", "sokoban", folder=tmp_path).stdout
     again = arena("tournament", *words, "--pairs", "4", "--episodes", "3", folder=tmp_path)
@@ -216,10 +229,35 @@ def test_pass_at_k_and_the_retry_reference_are_counted_by_match_and_episode(tmp_
         records = [record._replace(success=(one,)) for record, one in zip(played.episodes, ones, strict=True)]
         keep(store, result(match, make("sokoban"), records), utc_now())
     (found,) = task_results(store)
-    assert (found.k, found.played, found.success) == (3, 12, 4 / 12)
+    assert (found.planned, found.deals, found.played, found.success) == (3, "fresh", 12, 4 / 12)
     assert found.pass_at == [1 / 4, 2 / 4, 3 / 4]
     assert found.retry_at == pytest.approx([1 / 4, 1 - 0.75**2, 1 - 0.75**3])
     assert task_results(store, "tic_tac_toe") == []
+
+
+def test_matches_that_stop_at_a_win_have_passed_from_there_on(tmp_path: Path) -> None:
+    store = Store(tmp_path / "arena.duckdb")
+    register(store, match_of("sokoban", "random", episodes=3, stop_on_win=True))
+    for seed, ones in {1: (True,), 2: (False, True), 3: (False, False, False), 4: (True,)}.items():
+        match = match_of("sokoban", "random", seed=seed, episodes=3, stop_on_win=True, key=str(seed))
+        played = play_here(match)
+        records = [record._replace(success=(one,)) for record, one in zip(played.episodes, ones, strict=False)]
+        keep(store, result(match, make("sokoban"), records), utc_now())
+    (found,) = task_results(store)
+    assert found.pass_at == [2 / 4, 3 / 4, 3 / 4]
+    assert (found.played, found.success) == (7, 3 / 7)
+    assert found.retry_at[0] == 0.5
+
+
+def test_matches_of_other_lengths_and_deals_are_counted_apart(tmp_path: Path) -> None:
+    for words in (("--episodes", "3"), ("--episodes", "3", "--deals", "same"), ("--episodes", "1")):
+        game = ("--game", "minesweeper", "--agent", "random", "--agent", "solver", "--pairs", "3")
+        arena("tournament", *game, *words, folder=tmp_path)
+    rows = {row["agent"]: row["task"] for row in arena_json("standings", "--game", "minesweeper", folder=tmp_path)}
+    kinds = [(one["match_episodes"], one["deals"]) for one in rows["solver"]]
+    assert kinds == [(3, "fresh"), (3, "same"), (1, "fresh")]
+    assert [one["episodes"] for one in rows["random"]] == [9, 9, 3]
+    assert all(one["pass_at"] == sorted(one["pass_at"]) for one in [*rows["random"], *rows["solver"]])
 
 
 def test_an_agent_is_not_called_as_the_task_it_plays(tmp_path: Path) -> None:

@@ -101,17 +101,28 @@ ORDER BY game, agent, seats
 
 # A task takes part in its matches, and has no return: so its matches are told without a look at their episodes.
 _SOLVED = """
-WITH plays AS (
-    SELECT m.game, m.agents[1] AS agent, m.match_id, e.episode, e.success[1] AS solved, e.returns[1] AS value,
-           len(e.actions) AS turns
-    FROM matches m JOIN episodes e USING (match_id)
+WITH own AS (
+    SELECT m.game, m.agents[1] AS agent, coalesce(t.rules->>'deals', 'fresh') AS deals,
+           coalesce((t.rules->>'episodes')::INTEGER, 1) AS planned, m.match_id
+    FROM matches m JOIN tournaments t USING (tournament)
     WHERE len(m.agents) > len(m.mean_returns) AND ($game IS NULL OR m.game = $game)
-), first AS (
-    SELECT *, min(episode) FILTER (solved) OVER (PARTITION BY match_id) AS first FROM plays
+), plays AS (
+    SELECT o.*, e.episode, e.success[1] AS solved, e.returns[1] AS value, len(e.actions) AS turns,
+           min(e.episode) FILTER (e.success[1]) OVER (PARTITION BY o.match_id) AS first
+    FROM own o JOIN episodes e USING (match_id)
+), wholes AS (
+    SELECT game, agent, deals, planned, count(DISTINCT match_id) AS matches,
+           list(first) FILTER (episode = 1 AND first IS NOT NULL) AS firsts
+    FROM plays GROUP BY ALL
+), counted AS (
+    SELECT game, agent, deals, planned, episode, count(*) AS played, count(*) FILTER (solved) AS solved,
+           fsum(value) AS total, sum(turns)::BIGINT AS turns
+    FROM plays GROUP BY ALL
 )
-SELECT game, agent, episode, count(*) AS matches, count(*) FILTER (solved) AS solved,
-       count(*) FILTER (first <= episode) AS passed, fsum(value) AS total, sum(turns)::BIGINT AS turns
-FROM first GROUP BY game, agent, episode ORDER BY game, agent, episode
+SELECT c.game, c.agent, c.deals, c.planned, c.episode, w.matches, c.played, c.solved,
+       len(list_filter(coalesce(w.firsts, []), lambda one: one <= c.episode)) AS passed, c.total, c.turns
+FROM counted c JOIN wholes w USING (game, agent, deals, planned)
+ORDER BY c.game, c.planned DESC, c.deals, c.agent, c.episode
 """
 
 _STANDINGS = """

@@ -128,18 +128,24 @@ class Tally(NamedTuple):
 
 
 class EpisodeSolved(NamedTuple):
-    """What an agent reached in the k-th episode of its matches of one task."""
+    """What an agent reached in the k-th episode of its matches of one task, of equal length and deals."""
 
     game: str
     agent: str
+    deals: str
+    """fresh or same."""
+    planned: int
+    """Episodes of a match."""
     episode: int
     """k, from 1."""
     matches: int
-    """Matches that have a k-th episode."""
+    """Matches in all, those that ended before the k-th episode included."""
+    played: int
+    """k-th episodes that were played."""
     solved: int
-    """Of these, in how many the k-th episode was solved."""
+    """Of these, how many were solved."""
     passed: int
-    """Of these, in how many one of the first k was."""
+    """Matches in which one of the first k was."""
     total: float
     """Sum of the returns of k-th episodes."""
     turns: int

@@ -76,37 +76,38 @@ def show_standings(store: "Store", games: Sequence[str] | None, as_json: bool) -
         rows = [row for row in rows if row.pool in wanted]
     tasks = task_results(store)
     if as_json:
-        reached = {(result.game, result.agent): result for result in tasks}
-        print_json([{**row._asdict(), "task": _task_json(reached.get((row.pool, row.agent)))} for row in rows])
+        reached: dict[tuple[str, str], list[dict[str, object]]] = {}
+        for result in tasks:
+            reached.setdefault((result.game, result.agent), []).append(_task_json(result))
+        print_json([{**row._asdict(), "task": reached.get((row.pool, row.agent), [])} for row in rows])
         return
     if not rows:
         narrate(f"no matches in {store.path} yet")
     for pool, ranked in groupby(rows, key=lambda row: row.pool):
         table = [_line(row) for row in ranked]
         print_table(f"{pool} (rating = mu - 3 sigma)", _COLUMNS, table, spare=_SPARE)
-        if solved := [result for result in tasks if result.game == pool]:
-            k = max([result.k for result in solved])
-            columns = [*_TASK_COLUMNS, *([f"pass@{k}", f"retry@{k}"] if k > 1 else [])]
-            print_table(f"{pool}: solved", columns, [_solved_line(result, k) for result in solved], spare=_TASK_SPARE)
+        solved = [result for result in tasks if result.game == pool]
+        for (planned, deals), alike in groupby(solved, key=lambda result: (result.planned, result.deals)):
+            columns = [*_TASK_COLUMNS, *([f"pass@{planned}", f"retry@{planned}"] if planned > 1 else [])]
+            matches = f"matches of {planned} episodes, {deals} deals" if planned > 1 else "matches of one episode"
+            print_table(f"{pool}: solved in {matches}", columns, list(map(_solved_line, alike)), spare=_TASK_SPARE)
 
 
-def _solved_line(result: "TaskResult", k: int) -> list[object]:
+def _solved_line(result: "TaskResult") -> list[object]:
     line: list[object] = [result.agent, result.played, 100 * result.success, result.mean_return, result.mean_turns]
-    if k == 1:
-        return line
-    return [*line, *([result.pass_at[-1], result.retry_at[-1]] if result.k == k else [None, None])]
+    return line if result.planned == 1 else [*line, result.pass_at[-1], result.retry_at[-1]]
 
 
-def _task_json(result: "TaskResult | None") -> dict[str, object] | None:
+def _task_json(result: "TaskResult") -> dict[str, object]:
     """What an agent reached in a task, as the documented JSON object."""
-    if result is None:
-        return None
     return {
+        "deals": result.deals,
+        "match_episodes": result.planned,
         "episodes": result.played,
         "success": result.success,
         "mean_return": result.mean_return,
         "mean_turns": result.mean_turns,
-        "success_by_episode": [row.solved / row.matches for row in result.episodes],
+        "success_by_episode": [row.solved / row.played for row in result.episodes],
         "pass_at": result.pass_at,
         "retry_at": result.retry_at,
     }

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from games.errors import RunError
 from games.foreign import foreign_code, need
 from games.game import Action
 from games.generators import EpisodeGenerators
@@ -21,7 +20,7 @@ from games.tasks.household.generate import generate, kind_of
 from games.tasks.household.text import rules
 from games.tasks.household.world import Kind
 from games.tasks.instances import SplitName, chosen
-from games.tasks.parameters import Parameters, canonical, read
+from games.tasks.parameters import FromFiles, canonical, content, held, place_of, read
 from games.tasks.task import task_spec
 
 TURNS = 50
@@ -31,7 +30,7 @@ FOLDERS: Mapping[SplitName, str] = {"train": "train", "validation": "valid_seen"
 _GOAL = re.compile(r'Your task is to: ([^"\\]{1,300})')
 
 
-class AlfworldParameters(Parameters):
+class AlfworldParameters(FromFiles):
     """What `alfworld(...)` takes."""
 
     type: Literal["any", "pick", "look", "clean", "heat", "cool", "pick_two"] = Field(
@@ -51,14 +50,20 @@ class Alfworld(EngineTask):
         super().__init__()
         for package in ("alfworld", "textworld"):
             need(package, "alfworld")
-        self.given = given = read(spec, AlfworldParameters)
+        given = read(spec, AlfworldParameters)
         self.turns = given.turns
         self._files: Sequence[Path] = []
         if given.games == MADE_UP:
             self.instances = given.generated()
         else:
-            self._files = _found(_folder(given), given.type)
+            folder = _folder(given)
+            self._files = _found(folder, given.type)
+            sizes = [f"{file.relative_to(folder)} {file.stat().st_size}" for file in self._files]
+            given = held(given, content([size.encode() for size in sizes]), f"folder {str(folder)!r}")
             self.instances = chosen(range(len(self._files)), given.first, given.count)
+            for instance in range(self.instances.first, self.instances.first + self.instances.size):
+                self.game(instance)
+        self.given = given
         self.spec = task_spec(
             name=canonical(spec.name, given),
             title="ALFWorld",
@@ -74,19 +79,11 @@ class Alfworld(EngineTask):
         return AlfworldEngine(self.game)
 
     def game(self, instance: int) -> Mapping[str, Any]:
-        """The game of an instance. Raises RunError for a file that is none."""
+        """The game of an instance. Raises UserError for a file that is none."""
         if not self._files:
             kind = self.given.type
             return game_of(generate(kind_of(instance) if kind == "any" else kind, self.given.split, instance))
-        file = self._files[instance]
-        try:
-            read_in = json.loads(file.read_text(encoding="utf-8"))
-            goal = _GOAL.search(read_in["grammar"])
-            if goal is None:
-                raise ValueError("its grammar names no goal")
-            return assembled(read_in["pddl_problem"], goal[1].strip(), read_in.get("walkthrough") or [])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{file} is no game of ALFWorld: {type(error).__name__}: {error}") from error
+        return _game(self._files[instance])
 
 
 class AlfworldEngine(Engine):
@@ -146,14 +143,15 @@ def load(spec: Spec) -> Alfworld:
 
 def _folder(given: AlfworldParameters) -> Path:
     """The folder of the split's games."""
-    root = Path(given.games or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
+    root = place_of(given.games or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld")
     name = FOLDERS[given.split]
     for folder in (root / "json_2.1.1" / name, root / name):
         if folder.is_dir():
             return folder
+    why = "does not exist" if not root.exists() else f"has no folder {name}" if root.is_dir() else "is a file"
     raise SpecError(
-        f"no games for split={given.split}: there is no folder {name} in {render(str(root))}; set $ALFWORLD_DATA to "
-        f"where alfworld-download put them, or give games=FOLDER, or games={MADE_UP} for generated ones"
+        f"no games for split={given.split}: {render(str(root))} {why}; set $ALFWORLD_DATA to where alfworld-download "
+        f"put them, or give games=FOLDER, or games={MADE_UP} for generated ones"
     )
 
 
@@ -164,11 +162,51 @@ def _found(folder: Path, kind: Kind | Literal["any"]) -> Sequence[Path]:
     for file in sorted(folder.rglob("game.tw-pddl")):
         if any(word in str(file.relative_to(folder)) for word in ("movable", "Sliced")):
             continue
-        try:
-            if json.loads((file.parent / "traj_data.json").read_text(encoding="utf-8"))["task_type"] in wanted:
-                games.append(file)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SpecError(f"{file.parent / 'traj_data.json'}: {type(error).__name__}: {error}") from error
+        beside = file.parent / "traj_data.json"
+        found = _object(beside).get("task_type")
+        if found not in TASKS.values():
+            raise SpecError(
+                f"{beside}, field 'task_type': {_shown(found)}; one of {', '.join(TASKS.values())} was expected"
+            )
+        if found in wanted:
+            games.append(file)
     if not games:
         raise SpecError(f"there is no game of type={kind} in {folder}")
     return games
+
+
+def _game(file: Path) -> Mapping[str, Any]:
+    """A game file. Raises SpecError with file, field and what was expected."""
+    given = _object(file)
+    for field in ("grammar", "pddl_problem"):
+        if not isinstance(given.get(field), str) or not given[field].strip():
+            raise SpecError(f"{file}, field {field!r}: {_shown(given.get(field))}; a text was expected")
+    steps = given.get("walkthrough") or []
+    if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
+        raise SpecError(f"{file}, field 'walkthrough': {_shown(steps)}; a list of commands was expected")
+    goal = _GOAL.search(given["grammar"])
+    if goal is None:
+        raise SpecError(f"{file}, field 'grammar': it names no goal; `Your task is to: ...` was expected in it")
+    try:
+        return assembled(given["pddl_problem"], goal[1].strip(), steps)
+    except ValueError as error:
+        raise SpecError(f"{file}, field 'grammar': {error}") from None
+
+
+def _object(file: Path) -> Mapping[str, Any]:
+    """The object that a JSON file holds. Raises SpecError with file and line."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise SpecError(f"{file}, line {error.lineno}, column {error.colno}: {error.msg}; JSON was expected") from None
+    except OSError as error:
+        raise SpecError(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{file}: {' '.join(str(error).split())}; JSON was expected") from None
+    if not isinstance(found, dict):
+        raise SpecError(f"{file}: {_shown(found)}; an object was expected")
+    return found
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else f"{value!r:.60}"

@@ -20,6 +20,8 @@ from games.tasks.parameters import Parameters, canonical, parted
 from games.tasks.task import task_spec
 
 TURNS = 100
+MOST = 1_000_000
+"""The largest value of a game's own parameters."""
 SPLITS: Mapping[SplitName, tuple[str, range]] = {
     "train": ("train", range(1_000)),
     "validation": ("dev", range(10_000, 11_000)),
@@ -63,8 +65,11 @@ class TextWorldExpress(EngineTask):
         self.given = given
         self._options: dict[str, int] = {}
         for key, value in options.items():
-            if not isinstance(value, int):
-                raise SpecError(f"parameter {key!r} of game {spec.name!r} is {render(value)}: it takes a whole number")
+            if not isinstance(value, int) or not -MOST <= value <= MOST:
+                raise SpecError(
+                    f"parameter {key!r} of game {spec.name!r} is {render(value)}: a whole number of up to {MOST:,}, "
+                    "true or false was expected"
+                )
             self._options[key] = value
         self._fold, seeds = SPLITS[given.split]
         self.instances = chosen(seeds, given.first, given.count)

@@ -1,5 +1,6 @@
 """Any gymnasium environment with discrete actions as a task; the extra `gymnasium` is needed."""
 
+import inspect
 import math
 import re
 import warnings
@@ -12,7 +13,7 @@ from pydantic import Field
 from games.errors import RunError, UserError
 from games.foreign import foreign_code, need
 from games.game import Action
-from games.spec import Spec, SpecError, Value, near
+from games.spec import Spec, SpecError, Value, near, render
 from games.tasks.gym.words import TABLE, TURNS, GymWords
 from games.tasks.parameters import Parameters, canonical, parted
 from games.tasks.task import Advisor, Task, TaskState, task_spec
@@ -68,6 +69,9 @@ class GymTask(Task):
                 raise SpecError(f"environment {given.id} does not say what solves it; give a return, as in success=1.0")
         self.instances = given.generated()
         self.turns = limit
+        registered = _limit(given.id)
+        self.cuts = given.success is None and registered is not None and limit < registered
+        """Whether turns end before the environment's own: a return of an episode that was cut off says nothing then."""
         names = tuple(self.words.actions())
         self.legal = names
         self.numbers = {name: self.words.first + place for place, name in enumerate(names)}
@@ -119,7 +123,8 @@ class GymState(TaskState):
         self.over = bool(ended or cut) or self.sight.turn >= self.task.turns
         if self.over:
             limit = self.task.solved_from
-            self.solved = bool(ended) if limit is None else self._return + reward >= limit
+            reached = bool(ended) if limit is None else self._return + reward >= limit
+            self.solved = reached and (bool(ended) or not self.task.cuts)
             self._env.close()
         return reward
 
@@ -162,6 +167,7 @@ def _made(name: str, options: Mapping[str, Value]) -> Any:
     known = gymnasium.registry
     if name not in known:
         raise SpecError(f"gymnasium has no environment {name!r}; {near(name, sorted(known))}")
+    _check_options(name, options)
     with warnings.catch_warnings(), foreign_code(f"environment {name} cannot be made", SpecError):
         warnings.simplefilter("ignore")
         given: dict[str, Any] = dict(options)
@@ -169,6 +175,29 @@ def _made(name: str, options: Mapping[str, Value]) -> Any:
     if not isinstance(env.action_space, gymnasium.spaces.Discrete):
         raise SpecError(f"environment {name} has actions of kind {env.action_space}; only Discrete ones can be played")
     return env
+
+
+def _check_options(name: str, options: Mapping[str, Value]) -> None:
+    """Raises SpecError for an option that is ours under another name, or of another type than its default."""
+    import gymnasium
+    from gymnasium.envs.registration import load_env_creator
+
+    if "max_episode_steps" in options:
+        raise SpecError(f"environment {name}: give turns in place of max_episode_steps")
+    if drawn := {"render_mode", "render_fps"} & options.keys():
+        raise SpecError(f"environment {name}: {min(drawn)} is about drawing; nothing is drawn here")
+    entry = gymnasium.registry[name]
+    with foreign_code(f"environment {name} cannot be imported", SpecError):
+        point = entry.entry_point
+        maker = load_env_creator(point) if isinstance(point, str) else point
+        parameters = inspect.signature(maker).parameters if callable(maker) else {}
+    defaults = {key: one.default for key, one in parameters.items()} | dict(entry.kwargs)
+    for key, value in options.items():
+        default = defaults.get(key)
+        number = isinstance(default, float) and type(value) is int
+        if isinstance(default, bool | int | float | str) and type(value) is not type(default) and not number:
+            kind = type(default).__name__
+            raise SpecError(f"environment {name}: {key} is {render(value)}: a value of type {kind} was expected")
 
 
 def _has_chance(task: GymTask, tried: int) -> bool:

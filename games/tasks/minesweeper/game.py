@@ -1,6 +1,7 @@
 """MineSweeper as a task: open every cell without a mine, within a few turns."""
 
 import random
+from collections.abc import Hashable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -82,6 +83,9 @@ class Minesweeper(Task):
 
     def begin(self, instance: int) -> "MinesweeperState":
         return MinesweeperState(self, instance, self.layout(instance))
+
+    def likeness(self, instance: int) -> Hashable:
+        return self.layout(instance)
 
     def advisor(self) -> "MinesweeperAdvisor":
         return MinesweeperAdvisor(self)

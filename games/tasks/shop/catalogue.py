@@ -101,7 +101,8 @@ class _Place(NamedTuple):
 class Catalogue:
     """Products with their index, and goals in a fixed order that mixes them."""
 
-    def __init__(self, products: Sequence[Product], wishes: Sequence[Wish]) -> None:
+    def __init__(self, products: Sequence[Product], wishes: Sequence[Wish], order: int | None = None) -> None:
+        """`order` is the seed by which goals are mixed, one of our own where it is None."""
         self.products = tuple(products)
         self.wishes = tuple(wishes)
         self.place_of = {product.number: place for place, product in enumerate(products)}
@@ -110,7 +111,7 @@ class Catalogue:
             for place, wish in enumerate(wishes)
             for number in range(_count(wish, self.products[wish.product]))
         ]
-        random.Random(derive("order of goals")).shuffle(self._places)
+        random.Random(derive("order of goals") if order is None else order).shuffle(self._places)
 
     @cached_property
     def index(self) -> Index:

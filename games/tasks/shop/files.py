@@ -3,32 +3,39 @@
 import json
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from games.errors import UserError
+from games.tasks.parameters import content, place_of
 from games.tasks.shop.catalogue import Catalogue, Product, Wish
 
 Fields: TypeAlias = dict[str, Any]
 """An object of a JSON file."""
 MAX_LABEL = 400
 """Characters of a product's number or of an option's value: a click on it is one action."""
+ORDER = 233
+"""The seed by which WebShop's server mixes its goals."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _SUM = re.compile(r"\$\s*([\d,]*\.?\d+)")
 
 
 @lru_cache(maxsize=4)
-def read_catalogue(products: str, goals: str) -> Catalogue:
-    """Read a catalogue. Raises UserError with file, product, field and what was expected for what cannot be read."""
-    instructions = _json(goals, "goals")
+def read_catalogue(products: str, goals: str) -> tuple[Catalogue, str]:
+    """Read a catalogue, with the digest of its files.
+
+    Raises UserError with file, product, field and what was expected for what cannot be read.
+    """
+    said, sold = _text(goals, "goals"), _text(products, "catalogue")
+    instructions = _json(said, goals, "goals")
     if not isinstance(instructions, dict):
         raise UserError(f"goals file {goals!r}: {_kind(instructions)}; an object of products by asin was expected")
-    listed = _json(products, "catalogue")
+    listed = _json(sold, products, "catalogue")
     if not isinstance(listed, list) or not listed:
         raise UserError(f"catalogue file {products!r}: {_kind(listed)}; a list of products was expected")
     found: dict[str, Product] = {}
     wishes: list[Wish] = []
     for place, given in enumerate(listed):
-        record = _Record(products, "catalogue", f"product {place}", given)
+        record = _Record(products, "catalogue", f"product {place + 1}", given)
         asin = record.text("asin", empty=False)
         record.where += f" ({asin:.40})"
         told = instructions.get(asin)
@@ -36,7 +43,11 @@ def read_catalogue(products: str, goals: str) -> Catalogue:
         if product.number not in found:  # WebShop keeps the first of several, too
             wishes += _wishes(told, len(found), goals, asin)
             found[product.number] = product
-    return Catalogue(list(found.values()), wishes)
+    if not wishes:
+        some = next(iter(instructions), None)
+        beside = f", such as {some!r:.60}," if some else ""
+        raise UserError(f"goals file {goals!r}: none of its products{beside} is wanted and in catalogue {products!r}")
+    return Catalogue(list(found.values()), wishes, ORDER), content([sold.encode(), said.encode()])
 
 
 class _Record:
@@ -111,7 +122,8 @@ def _prices(record: _Record) -> tuple[float, ...]:
 
 def _options(record: _Record) -> dict[str, tuple[str, ...]]:
     """Options as the engine keeps them (`options`), or as they are published (`customization_options`)."""
-    field = "options" if "options" in record.given else "customization_options"
+    field = "customization_options" if "customization_options" in record.given else "options"
+    field = "options" if "options" in record.given else field
     given = record.given.get(field)
     if field in record.given and not given:
         return {}
@@ -170,20 +182,33 @@ def _chosen(record: _Record) -> tuple[str, ...]:
     return tuple([" ".join(value.lower().split()) for value in values])
 
 
-def _json(path: str, kind: str) -> object:
-    file = Path(path).expanduser()
+def _text(path: str, kind: str) -> str:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return place_of(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UserError(f"{kind} file {path!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{kind} file {path!r}, byte {error.start}: it is not text in UTF-8") from None
+
+
+def _json(text: str, path: str, kind: str) -> object:
+    try:
+        found: object = json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(
             f"{kind} file {path!r}, line {error.lineno}, column {error.colno}: {error.msg}; JSON was expected"
         ) from None
     except RecursionError:
         raise UserError(f"{kind} file {path!r}: it is nested too deep; WebShop's form was expected") from None
+    except ValueError as error:  # such as a number of thousands of digits
+        raise UserError(f"{kind} file {path!r}: {' '.join(str(error).split())}; JSON was expected") from None
+    if (half := _HALF.search(text)) is not None:
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            line = text.count("\n", 0, half.start()) + 1
+            raise UserError(f"{kind} file {path!r}, line {line} or later: {half[0]} is half a character") from None
+    return found
 
 
 def _kind(value: object) -> str:

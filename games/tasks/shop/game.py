@@ -8,7 +8,7 @@ from games.errors import UserError
 from games.game import Action
 from games.spec import Spec
 from games.tasks.instances import Instances, SplitName, chosen
-from games.tasks.parameters import Parameters, canonical, read
+from games.tasks.parameters import FromFiles, canonical, held, read
 from games.tasks.shop.catalogue import Catalogue
 from games.tasks.shop.expert import Oracle
 from games.tasks.shop.files import read_catalogue
@@ -25,7 +25,7 @@ SPLITS: dict[SplitName, tuple[int, int | None]] = {"test": (0, 500), "validation
 _LINKS = {"back to search", "next >", "< prev", "description", "features", "buy now"}
 
 
-class ShopParameters(Parameters):
+class ShopParameters(FromFiles):
     """What `shop(...)` takes."""
 
     turns: int = Field(TURNS, ge=1, le=1_000, description="Turns of an episode.")
@@ -46,8 +46,13 @@ class Shop(Task):
     free = True
 
     def __init__(self, spec: Spec) -> None:
-        self.given = given = read(spec, ShopParameters)
-        self.catalogue = read_catalogue(given.catalogue, given.goals) if given.catalogue else made_up()
+        given = read(spec, ShopParameters)
+        if given.catalogue:
+            self.catalogue, digest = read_catalogue(given.catalogue, given.goals)
+            given = held(given, digest, f"catalogue {given.catalogue!r} or its goals")
+        else:
+            self.catalogue = made_up()
+        self.given = given
         self.instances = _instances(given, self.catalogue.size)
         self.turns = given.turns
         self.spec = task_spec(
@@ -93,7 +98,7 @@ class ShopState(TaskState):
                 after = self._clicked(sight, turn, action[6:-1].strip().lower())
             elif action.startswith("search["):
                 after = self._searched(turn, action[7:-1].strip().lower())
-        self.sight = after = after or sight._replace(turn=turn)
+        self.sight = after = after or sight._replace(turn=turn, nothing=True)
         reward = self._bought(after) if after.page is Page.DONE else 0.0
         self.over = after.page is Page.DONE or turn >= self.task.turns
         return reward
@@ -110,7 +115,7 @@ class ShopState(TaskState):
             return None
         if label == "back to search":
             return Sight(Page.SEARCH, turn)
-        _, _, words, hits, number, product, taken = sight
+        _, _, words, hits, number, product, taken, _ = sight
         if page is Page.RESULTS:
             if label == "next >":
                 return Sight(page, turn, words, hits, number + 1) if (number + 1) * PER_PAGE < len(hits) else None
@@ -127,7 +132,7 @@ class ShopState(TaskState):
         return self._on_item(sight, turn, label) if page is Page.ITEM else None
 
     def _on_item(self, sight: Sight, turn: int, label: str) -> Sight | None:
-        _, _, words, hits, number, product, taken = sight
+        _, _, words, hits, number, product, taken, _ = sight
         page = _FROM_ITEM.get(label)
         if page is None:
             names = self._catalogue.products[product].option_of.get(label)
@@ -169,7 +174,8 @@ class ShopState(TaskState):
 
     def _told(self, sight: Sight) -> str:
         lines = [f"Instruction: {self.goal.text}", f"Turns taken: {sight.turn} of {self.task.turns}."]
-        return "\n".join([*lines, self._page_of(sight)])
+        idle = ["Nothing happened: that was no search, and no link of this page."] if sight.nothing else []
+        return "\n".join([*lines, *idle, self._page_of(sight)])
 
     def _page_of(self, sight: Sight) -> str:
         products = self._catalogue.products

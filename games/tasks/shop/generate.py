@@ -46,7 +46,7 @@ def _product(rng: random.Random, kind: Kind, brands: list[str]) -> Product:
     detail = " ".join([attribute.title() for attribute in attributes[:shown]])
     return Product(
         number="b0" + "".join(rng.choices(_DIGITS, k=8)).lower(),
-        name=f"{brand} {thing}, {detail}, Model {rng.choice('ABCDEFGHKLMNPRST')}{rng.randint(10, 99)}",
+        name=f"{brand} {thing}, {detail}",
         query=kind.query,
         category=" \u203a ".join([line.path, *kind.place.split(" > "), kind.query.title()]),
         description=_description(rng, line, kind, brand, attributes),

@@ -33,3 +33,5 @@ class Sight(NamedTuple):
     """Place of the product that is open or bought."""
     chosen: tuple[tuple[str, str], ...] = ()
     """Option and value, by the order of the options chosen."""
+    nothing: bool = False
+    """Whether the last action led nowhere."""

@@ -49,7 +49,7 @@ def rules(turns: int) -> str:
         "You buy in a web shop what an instruction asks for: a kind of product with certain attributes, certain values "
         "of its options, and a price that is not too high. "
         "search[words] searches all products and shows the best results, ten on a page, 50 at most; each has a number "
-        "in brackets. click[...] follows a link of the page, written in lower case. "
+        "in brackets, such as b0qd7rc8s6. click[...] follows a link of the page, written in lower case. "
         "On results: a product's number opens its page; next > and < prev turn the page; back to search leads to the "
         "search. On a product's page: a value of an option chooses it (the last one chosen of each option counts); "
         "description and features show more of it; < prev leads back; buy now buys it as chosen, which ends the "

@@ -1,6 +1,7 @@
 """Sokoban as a task: a turn is a list of moves, a solved room pays, a lost one ends the episode."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -11,10 +12,10 @@ from games.errors import RunError
 from games.game import Action
 from games.spec import Spec
 from games.tasks.instances import chosen
-from games.tasks.parameters import Parameters, canonical, read
+from games.tasks.parameters import FromFiles, canonical, held, read
 from games.tasks.sokoban.deadlock import is_lost
-from games.tasks.sokoban.generate import generate
-from games.tasks.sokoban.levels import read_levels
+from games.tasks.sokoban.generate import LONGEST, generate
+from games.tasks.sokoban.levels import has_splits, level_files, read_levels
 from games.tasks.sokoban.room import MOVES, Level
 from games.tasks.sokoban.search import few_pushes, fewest_moves
 from games.tasks.task import Advisor, Task, TaskObservation, TaskState, task_spec
@@ -23,27 +24,32 @@ MOVE, ON_TARGET, SOLVED = -0.1, 1.0, 10.0
 """Rewards: of a move, of a box that comes onto a target (and, lost again, when it leaves), and of the solution."""
 LEVEL_TURNS = 120
 """Turns for rooms of a level file."""
-TURNS = 7
 MOST_POSITIONS = 50_000
 """Positions after which the shortest solution is given up for any."""
 SECONDS = 30.0
 
 
-class SokobanParameters(Parameters):
+class SokobanParameters(FromFiles):
     """What `sokoban(...)` takes."""
 
     rows: int = Field(6, ge=4, le=20, description="Rows of a generated room, walls counted.")
     columns: int = Field(6, ge=4, le=20, description="Columns of a generated room, walls counted.")
     boxes: int = Field(2, ge=1, le=6, description="Boxes of a generated room.")
     moves: int = Field(3, ge=1, le=4, description="Most moves of a turn.")
-    turns: int = Field(0, ge=0, le=10_000, description="Turns of an episode; 0 for 7, or 120 with levels.")
-    levels: str = Field("", description="A level file (Boxoban's form); its levels are the instances, in their order.")
+    turns: int = Field(
+        0, ge=0, le=10_000, description="Turns of an episode; 0 for as many as 21 moves take, or 120 with levels."
+    )
+    levels: str = Field("", description="A level file (Boxoban's form), or a folder of such; levels are the instances.")
 
     @model_validator(mode="after")
     def _levels_are_as_they_are(self) -> "SokobanParameters":
-        made = self.model_fields_set & {"rows", "columns", "boxes", "split"}
+        made = self.model_fields_set & {"rows", "columns", "boxes"}
         if self.levels and made:
             raise ValueError(f"{min(made)} is of generated rooms, and levels names a file")
+        if self.levels and "split" in self.model_fields_set and not has_splits(self.levels):
+            raise ValueError("split is of generated rooms, or of a folder of levels with folders train, valid and test")
+        if self.digest and not self.levels:
+            raise ValueError("digest is of level files, and there is none")
         return self
 
 
@@ -62,10 +68,14 @@ class Sokoban(Task):
     """Rooms of one size, or those of a file."""
 
     def __init__(self, spec: Spec) -> None:
-        self.given = given = read(spec, SokobanParameters)
-        self.levels = read_levels(given.levels) if given.levels else ()
+        given = read(spec, SokobanParameters)
+        self.levels: tuple[Level, ...] = ()
+        if given.levels:
+            self.levels, digest = read_levels(level_files(given.levels, given.split))
+            given = held(given, digest, f"level file {given.levels!r}")
+        self.given = given
         self.instances = chosen(range(len(self.levels)), given.first, given.count) if self.levels else given.generated()
-        self.turns = given.turns or (LEVEL_TURNS if self.levels else TURNS)
+        self.turns = given.turns or (LEVEL_TURNS if self.levels else -(-LONGEST // given.moves))
         self.lists = _lists(given.moves)
         self.legal = tuple(self.lists)
         self._level = lru_cache(maxsize=256)(self._made)
@@ -87,6 +97,12 @@ class Sokoban(Task):
 
     def begin(self, instance: int) -> "SokobanState":
         return SokobanState(self, instance, self._level(instance))
+
+    def likeness(self, instance: int) -> Hashable:
+        if self.levels:
+            return None
+        room, boxes, player = self._level(instance)
+        return room.walls, room.targets, boxes, player
 
     def advisor(self) -> "SokobanAdvisor":
         return SokobanAdvisor(self.given.moves)
@@ -178,10 +194,13 @@ class SokobanAdvisor(Advisor):
         assert isinstance(sight, Sight)
         room = state._room
         if self._expected != (room, sight.player, sight.boxes):
+            begun = time.monotonic()
             found = fewest_moves(room, sight.boxes, sight.player, MOST_POSITIONS)
             found = found or few_pushes(room, sight.boxes, sight.player, SECONDS)
             if found is None:
-                raise RunError(f"no solution was found within {SECONDS:g} s for\n{observation.text}")
+                gone = time.monotonic() - begun
+                why = f"no solution was found within {SECONDS:g} s" if gone >= SECONDS else "there is no solution"
+                raise RunError(f"{why} for\n{observation.text}")
             self._plan = found
         now, self._plan = self._plan[: self._moves], self._plan[self._moves :]
         player, boxes = sight.player, sight.boxes
