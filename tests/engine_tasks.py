@@ -37,6 +37,6 @@ def plays_a_tournament(game: str, folder: Path, *more: str) -> None:
     arena("tournament", "--game", game, "--agent", "random", *more, "--pairs", "2", "--episodes", "2", folder=folder)
     rows = arena_json("standings", "--game", game, folder=folder)
     assert {row["agent"] for row in rows} == {"random", *[word for word in more if word != "--agent"], game}
-    assert all(row["task"]["episodes"] == 4 for row in rows if row["task"])
+    assert all(one["episodes"] == 4 for row in rows for one in row["task"])
     key = arena_json("matches", "--game", game, folder=folder)[0]["match_id"]
     assert "solved" in arena("replay", key, folder=folder).stdout
