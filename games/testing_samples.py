@@ -156,6 +156,12 @@ def _check_hidden(game: Game, draws: list[Draws], plays: Sequence[Play]) -> None
                 left -= 1
         if left < 0:
             break
+    for number in range(max(left, 0)):  # few decisions were looked at, and all may have told everything
+        state = game.new_episode(derive("hidden", number))
+        seat = state.seats_to_act()[0]
+        sample = _sample(state, seat, derive("more", "hidden", number))
+        if sample is not None and sample.board() != state.board():
+            return
     fail(game, "sampled states all have the true board: what is hidden leaks, or nothing is hidden")
 
 

@@ -139,7 +139,10 @@ def test_the_grammar_of_a_game_is_not_used_at_all(games: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("alfworld(games='/no/such/place')", "no games for split=train: '?/no/such/place'? does not exist; set .ALFWORLD_DATA"),
+        (
+            "alfworld(games='/no/such/place')",
+            "no games for split=train: '?/no/such/place'? does not exist; set .ALFWORLD_DATA",
+        ),
         ("alfworld(games='/')", "no games for split=train: '?/'? has no folder train; set"),
         ("alfworld(games='/etc/hostname')", "'?/etc/hostname'? is a file; set"),
         ("alfworld(type=wash)", "'type' of game 'alfworld' is wash"),

@@ -14,6 +14,7 @@ from games.registry import make
 from games.tasks.minesweeper.field import Board, field, generate
 from games.tasks.minesweeper.game import Minesweeper, MinesweeperState
 from games.tasks.minesweeper.odds import Numbers, chances, drawn, layouts
+from games.testing import check_game
 
 GAME = make("minesweeper(rows=4,columns=4,mines=2,turns=4)")
 assert isinstance(GAME, Minesweeper)
@@ -195,3 +196,9 @@ def test_the_solver_opens_what_is_safest_and_wins_nearly_all_that_can_be_won_wit
         won += state.solved
         possible += needed <= game.given.turns
     assert 0.93 * possible < won <= possible
+
+
+@pytest.mark.parametrize("episodes", [1, 3, 4])
+def test_few_episodes_raise_no_false_alarm_of_the_check(episodes: int) -> None:
+    for seed in range(3):
+        check_game("minesweeper", episodes=episodes, seed=seed)

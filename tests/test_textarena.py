@@ -82,6 +82,20 @@ def test_a_second_invalid_move_in_a_row_ends_the_episode() -> None:
     assert (state.seats_to_act(), state.success()) == ((), (False,))
 
 
+def test_what_an_environment_prints_is_kept_from_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    task_of("textarena(id=RushHour-v0,first=3)")
+    assert capfd.readouterr().out == ""
+
+
+def test_games_of_words_say_where_their_word_lists_are_missing() -> None:
+    said = ""
+    try:
+        make("textarena(id=Hangman-v0)")
+    except UserError as error:
+        said = str(error)
+    assert not said or "needs word lists of NLTK, which could not be downloaded: python -m nltk.downloader" in said
+
+
 def test_long_episodes_tell_the_latest_lines() -> None:
     state = task_of("textarena(id=2048-v0)").new_episode(0)
     lengths = []

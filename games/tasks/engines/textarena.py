@@ -1,13 +1,14 @@
 """The games for one player of the package textarena."""
 
 import re
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from typing import Any
 
 from pydantic import Field
 
+from games.errors import UserError
 from games.foreign import foreign_code, need
 from games.game import Action
 from games.generators import EpisodeGenerators
@@ -97,15 +98,21 @@ class TextArenaEngine(Engine):
 
         self._prompt, self._board, self._happened = "", "", []
         self._generators = EpisodeGenerators(instance)
-        with self._generators, redirect_stdout(StringIO()):  # some draw when they are made, and print
-            self._env = textarena.make(f"{self._name}-raw")
-            self._env.reset(num_players=1, seed=instance)
+        with self._generators, _silence():  # some draw when they are made, and print
+            try:
+                self._env = textarena.make(f"{self._name}-raw")
+                self._env.reset(num_players=1, seed=instance)
+            except LookupError as error:
+                if "NLTK" not in str(error):
+                    raise
+                needed = f"environment {self._name} needs word lists of NLTK, which could not be downloaded"
+                raise UserError(f"{needed}: python -m nltk.downloader words averaged_perceptron_tagger_eng") from None
             self._legal = listed(self._base, self._env)
             self._hear()
         return self._moment(self._legal, 0.0)
 
     def play(self, action: Action) -> Moment:
-        with self._generators, redirect_stdout(StringIO()):
+        with self._generators, _silence():
             over, _ = self._env.step(action)
             self._hear()
             rewards, facts = self._env.close() if over else (None, {})
@@ -140,6 +147,13 @@ class TextArenaEngine(Engine):
 def load(spec: Spec) -> TextArena:
     """Make `textarena(id=..., ...)`. Raises UserError without the extra, SpecError for what cannot be played."""
     return TextArena(spec)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep what an environment prints from the terminal."""
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        yield
 
 
 def _environments() -> list[str]:
