@@ -23,6 +23,7 @@ PARTS = {
     "matches": ("benchmarks.language_matches", "32 matches of SmolLM2 at once, and a quarter of them slow"),
     "turns": ("benchmarks.language_turns", "a turn of a language agent beside its model"),
     "tasks": ("benchmarks.tasks", "single-agent tasks: steps, instances, solvers, on one core"),
+    "credit": ("benchmarks.credit", "credit for the decisions of matches"),
     "refit": ("benchmarks.refit", "TrueSkill, beside the package"),
     "store": ("benchmarks.million", "a store of a million matches"),
 }

@@ -727,7 +727,14 @@ def test_every_table_and_column_is_documented():
 @pytest.mark.parametrize(
     "page",
     [
-        *("docs/store.md", "docs/tasks.md", "docs/tasks-extras.md", "docs/household.md", "docs/shop.md"),
+        *(
+            "docs/store.md",
+            "docs/tasks.md",
+            "docs/tasks-extras.md",
+            "docs/household.md",
+            "docs/shop.md",
+            "docs/training.md",
+        ),
         *("docs/ratings.md", "docs/matches.md", "docs/decisions.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     ],
 )

@@ -1,6 +1,9 @@
 """The trainer: what it replaces of trl is as trl expects it, and its gradient is that of the clipped loss by hand."""
 
 import inspect
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +16,7 @@ pytest.importorskip("trl", reason="the extra train is not installed")
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
@@ -239,3 +243,23 @@ def test_rows_are_padded_outwards_and_what_teaches_nothing_is_masked() -> None:
     assert found.completion_mask_BT.tolist() == [[1, 1, 0, 0], [1, 1, 1, 1], [0] * 4, [0] * 4]
     assert found.advantages_BT[:, 0].tolist() == [1.5, -2, 3, 0]
     assert found.known_B1[:, 0].tolist() == [True, True, True, False]
+
+
+def test_two_processes_train_the_same_weights_as_one(model_folder: Path, tmp_path: Path) -> None:
+    """With windows that are not full and rows that teach nothing, which fall to the processes unevenly."""
+    root = Path(__file__).parent.parent
+    script = [str(root / "tests" / "torchrun_trainer.py"), str(model_folder), str(tmp_path)]
+    alone = [sys.executable, *script, "8"]
+    together = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", *script, "4"]
+    for command in (alone, together):
+        done = subprocess.run(
+            command, cwd=root, env={**os.environ, "PYTHONPATH": str(root), "CUDA_VISIBLE_DEVICES": ""},
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+    one, two = (load_file(tmp_path / f"weights-{count}.safetensors") for count in (1, 2))
+    before = load_file(model_folder / "model.safetensors")
+    moved = max(float((one[name] - before[name]).abs().max()) for name in before if name in one)
+    apart = max(float((one[name] - two[name]).abs().max()) for name in one)
+    assert moved > 1e-3
+    assert apart < 1e-6
