@@ -244,11 +244,11 @@ def test_a_level_file_is_played_in_its_order(tmp_path: Path) -> None:
     [
         ("", "it has no level; rows of"),
         ("; 1\n\n", "it has no level; rows of"),
-        (CORRIDOR.replace("@", "x"), "line 1, row 2: 'x' is none of"),
+        (CORRIDOR.replace("@", "x"), "line 2, column 2: 'x' is none of"),
         (CORRIDOR.replace("@", "-"), "line 1: 0 players; one .* was expected"),
         (CORRIDOR + "\n\n; 7\n" + CORRIDOR.replace("-.-", "@.-"), "line 8: 2 players"),
         (CORRIDOR.replace("$", "-", 1), "line 1: 1 boxes and 2 targets; as many of both"),
-        (CORRIDOR.replace("#@$", "-@$"), "line 1, row 2: the room is open at column 1; a wall was expected"),
+        (CORRIDOR.replace("#@$", "-@$"), "line 2, column 1: the room is open; a wall was expected"),
         ("#####\n#@*-#\n#####", "every box is on a target already"),
         ("##\n##", "a level of 2 rows and 2 columns; 3 to 64 of each"),
     ],
@@ -309,7 +309,7 @@ def test_a_level_file_that_has_changed_is_another_game(tmp_path: Path) -> None:
 
 def test_a_level_that_is_lost_from_the_start_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path, "######\n#.@ $#\n######\n")
-    with pytest.raises(UserError, match="line 2: a box of this level can never be brought to a target"):
+    with pytest.raises(UserError, match="line 3, column 5: this box can never be brought to a target"):
         make(f'sokoban(levels="{file}")')
 
 

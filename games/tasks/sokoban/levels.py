@@ -54,11 +54,12 @@ def read_levels(files: tuple[Path, ...]) -> LevelFile:
     levels: list[Level] = []
     for file, text in zip(files, texts, strict=True):
         for line, lines in _blocks(text):
-            where = f"level file {str(file)!r}, line {line}"
-            level = read_level(lines, where)
-            boxes = level.boxes & ~level.room.targets
-            if any(is_lost(level.room, level.boxes, box) for box in bits(boxes)):
-                raise UserError(f"{where}: a box of this level can never be brought to a target")
+            level = read_level(lines, f"level file {str(file)!r}", line)
+            for box in bits(level.boxes & ~level.room.targets):
+                if is_lost(level.room, level.boxes, box):
+                    row, column = divmod(box, level.room.columns)
+                    place = f"level file {str(file)!r}, line {line + row}, column {column + 1}"
+                    raise UserError(f"{place}: this box can never be brought to a target")
             levels.append(level)
     if not levels:
         raise UserError(f"level file {str(files[0])!r}: it has no level; rows of # @ + $ * . and space were expected")

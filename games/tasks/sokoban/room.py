@@ -79,8 +79,12 @@ def bits(cells: int) -> Iterator[int]:
         cells ^= lowest
 
 
-def read_level(lines: Sequence[str], where: str) -> Level:
-    """Read a level from its rows. Raises UserError that begins with `where` for what is no level."""
+def read_level(lines: Sequence[str], file: str = "level", first: int = 1) -> Level:
+    """Read a level from its rows, of which the first is a line of a file.
+
+    Raises UserError with file, line and what was expected for what is no level.
+    """
+    where = f"{file}, line {first}"
     rows, columns = len(lines), max(map(len, lines), default=0)
     if not (3 <= rows <= MAX_SIDE and 3 <= columns <= MAX_SIDE):
         raise UserError(f"{where}: a level of {rows} rows and {columns} columns; 3 to {MAX_SIDE} of each were expected")
@@ -92,7 +96,9 @@ def read_level(lines: Sequence[str], where: str) -> Level:
             if sign == WALL:
                 walls |= 1 << cell
             elif sign not in " -_" + TARGET + BOX + BOX_ON_TARGET + PLAYER + PLAYER_ON_TARGET:
-                raise UserError(f"{where}, row {row + 1}: {sign!r} is none of # @ + $ * . and space")
+                raise UserError(
+                    f"{file}, line {first + row}, column {column + 1}: {sign!r} is none of # @ + $ * . and space"
+                )
             if sign in (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET):
                 targets |= 1 << cell
             if sign in (BOX, BOX_ON_TARGET):
@@ -108,7 +114,7 @@ def read_level(lines: Sequence[str], where: str) -> Level:
     for cell in bits(reachable(room, 0, players[0])):
         row, column = divmod(cell, columns)
         if row in (0, rows - 1) or column in (0, columns - 1):
-            raise UserError(f"{where}, row {row + 1}: the room is open at column {column + 1}; a wall was expected")
+            raise UserError(f"{file}, line {first + row}, column {column + 1}: the room is open; a wall was expected")
     if boxes == targets:
         raise UserError(f"{where}: every box is on a target already")
     return Level(room, boxes, players[0])
