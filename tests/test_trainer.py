@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
+from games.errors import RunError
 from training.samples import Sample
 from training.tensors import batch
 from training.trainer import MOST_WEIGHT, MetaGRPOTrainer
@@ -190,6 +191,33 @@ def test_a_window_of_another_size_is_refused(model_folder: Path, tmp_path: Path)
     made = trainer(model_folder, tmp_path, [SAMPLES[:2]], rows=4)
     with pytest.raises(ValueError, match="a window has 2 rows, and 4 for each of 1 processes are wanted"):
         made.train()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"completion_ids": [3, 10**6]}, "match m000, episode 1, turn 0: token 1000000 of another tokenizer"),
+        ({"prompt_ids": [10**6]}, "token 1000000 of another tokenizer"),
+        ({"sampling": {"temperature": 0.7}}, "sampled with temperature 0.7, and 1.0 is trained with"),
+        ({"sampling": {"temperature": 1.0, "top_p": 0.9}}, "sampled with top_p 0.9, and 1.0 is trained with"),
+        ({"sampling": {"top_k": 20}}, "sampled with top_k 20, and 0 is trained with"),
+    ],
+)
+def test_samples_that_the_trainer_would_weigh_wrongly_are_refused(
+    model_folder: Path, tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    wrong = SAMPLES[0]._replace(**fields, logprobs=None)
+    made = trainer(model_folder, tmp_path, [[wrong, SAMPLES[1]]], rows=2)
+    with pytest.raises(ValueError, match=words):
+        made.train()
+
+
+def test_a_loss_that_is_no_number_changes_no_weight(model_folder: Path, tmp_path: Path) -> None:
+    made = trainer(model_folder, tmp_path, [[SAMPLES[0]._replace(advantage=float("nan")), SAMPLES[1]]], rows=2)
+    before = {name: part.clone() for name, part in made.model.named_parameters()}
+    with pytest.raises(RunError, match="the loss of step 1 is nan: nothing was changed by it"):
+        made.train()
+    assert all(torch.equal(part, before[name]) for name, part in made.model.named_parameters())
 
 
 # Windows

@@ -13,6 +13,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer.utils import use_adapter
 
+from games.errors import RunError
 from training.tensors import Batch, batch
 from training.windows import Window, share
 
@@ -65,6 +66,7 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             raise ValueError(
                 f"a window has {len(window)} rows, and {rows} for each of {processes} processes are wanted"
             )
+        self._check(window)
         own = batch(share(window, self.accelerator.process_index, processes), self._pad(), self.accelerator.device)
         tokens = self.accelerator.gather(own.completion_mask_BT.sum()).sum()
         found = {
@@ -80,6 +82,28 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             found["ref_per_token_logps"] = self._reference(own)
         self._note(own)
         return found
+
+    def training_step(self, *given: Any, **more: Any) -> torch.Tensor:
+        """trl's own step. Raises RunError for a loss that is no number, before it reaches the weights."""
+        loss: torch.Tensor = super().training_step(*given, **more)
+        if not bool(torch.isfinite(loss)):
+            raise RunError(f"the loss of step {self.state.global_step + 1} is {loss.item()}: nothing was changed by it")
+        return loss
+
+    def _check(self, window: Window) -> None:
+        """Raises ValueError for samples whose log-probabilities are not what the trainer would make of them."""
+        size = self.accelerator.unwrap_model(self.model).get_input_embeddings().num_embeddings
+        for one in window:
+            if one is None:
+                continue
+            where = f"match {one.match_id}, episode {one.episode}, turn {one.turn}"
+            largest = max([*one.prompt_ids, *one.completion_ids], default=0)
+            if largest >= size:
+                raise ValueError(f"{where}: token {largest} of another tokenizer; the model has {size}")
+            for key, wanted in (("temperature", self.temperature), ("top_p", 1.0), ("top_k", 0)):
+                found = one.sampling.get(key, wanted)
+                if one.learns and found != wanted:
+                    raise ValueError(f"{where}: it was sampled with {key} {found}, and {wanted} is trained with")
 
     def _correct(self, own: Batch, found: dict[str, torch.Tensor]) -> None:
         """Put in what the ratio of a token is measured against."""
