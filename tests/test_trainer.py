@@ -17,7 +17,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from games.errors import RunError
@@ -48,17 +48,19 @@ SAMPLES = [
 
 
 def trainer(folder: Path, out: Path, given_: Sequence[Window], **settings: Any) -> MetaGRPOTrainer:
+    saved = settings.pop("saved", 0)
     own = {key: settings.pop(key) for key in ("correction", "peft_config", "callbacks") if key in settings}
     args = GRPOConfig(
         output_dir=str(out), per_device_train_batch_size=settings.pop("rows", 6), num_generations=2,
         steps_per_generation=settings.pop("steps", 1), gradient_accumulation_steps=settings.pop("accumulate", 1),
         max_steps=settings.pop("max_steps", len(given_)), learning_rate=1e-2, loss_type="dapo",
         beta=settings.pop("beta", 0.0), use_cpu=True, bf16=False,
-        temperature=1.0, report_to=[], save_strategy="no", logging_steps=1, max_grad_norm=0.0, seed=3, **settings,
+        temperature=1.0, report_to=[],
+        save_strategy="steps" if saved else "no", save_steps=saved or 500, logging_steps=1, max_grad_norm=0.0, seed=3, **settings,
     )  # fmt: skip
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    return MetaGRPOTrainer(model, args, iter(given_), tokenizer, **own)
+    return MetaGRPOTrainer(model, args, given_, tokenizer, **own)
 
 
 @pytest.fixture
@@ -120,7 +122,7 @@ def test_the_gradient_is_that_of_the_clipped_loss_by_hand(
     window: Window = [*SAMPLES, *[None] * (1 + filling)]
     made = trainer(model_folder, tmp_path, [window], correction=correction, rows=len(window) + len(window) % 2)
     if len(window) % 2:
-        made._windows = iter([[*window, None]])
+        made._windows = [[*window, None]]
     found = gradient_of(made, 1)
     model = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32)
     by_hand(model, SAMPLES, correction).backward()
@@ -184,13 +186,58 @@ def test_settings_under_which_the_loss_would_be_another_are_refused(
 ) -> None:
     args = GRPOConfig(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to=[], **settings)
     with pytest.raises(ValueError, match=words):
-        MetaGRPOTrainer(None, args, iter([]), None)
+        MetaGRPOTrainer(None, args, [], None)
 
 
 def test_a_window_of_another_size_is_refused(model_folder: Path, tmp_path: Path) -> None:
     made = trainer(model_folder, tmp_path, [SAMPLES[:2]], rows=4)
     with pytest.raises(ValueError, match="a window has 2 rows, and 4 for each of 1 processes are wanted"):
         made.train()
+
+
+class Stop(TrainerCallback):  # type: ignore[misc]
+    """Ends a run after some steps, as a person would."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        control.should_training_stop = state.global_step >= self.after
+
+
+@pytest.mark.parametrize(("steps", "accumulate"), [(1, 1), (2, 2), (1, 2)])
+def test_a_run_that_is_taken_up_again_ends_with_the_same_weights(
+    model_folder: Path, tmp_path: Path, steps: int, accumulate: int
+) -> None:
+    samples = [one._replace(match_id=f"{number}{one.match_id}") for number in range(5) for one in SAMPLES]
+    given_ = windows(samples, Shape(2 * steps), seed=1)
+    total = len(given_) * steps // accumulate
+    how: dict[str, Any] = {"rows": 2, "steps": steps, "accumulate": accumulate, "max_steps": total, "saved": 2}
+    whole = trainer(model_folder, tmp_path / "whole", given_, **how)
+    whole.train()
+    first = trainer(model_folder, tmp_path / "parts", given_, callbacks=[Stop(2)], **how)
+    first.train()
+    second = trainer(model_folder, tmp_path / "parts", given_, **how)
+    second.train(resume_from_checkpoint=str(tmp_path / "parts" / "checkpoint-2"))
+    assert second.state.global_step == total
+    for (name, part), (_, other) in zip(whole.model.named_parameters(), second.model.named_parameters(), strict=True):
+        assert torch.equal(part, other), name
+
+
+def test_a_run_is_taken_up_on_its_own_windows_alone(model_folder: Path, tmp_path: Path) -> None:
+    given_: list[Window] = [SAMPLES[:2]] * 4
+    trainer(model_folder, tmp_path, given_, rows=2, saved=2).train()
+    other = trainer(model_folder, tmp_path, [SAMPLES[:2], SAMPLES[1:3], *given_[2:]], rows=2)
+    with pytest.raises(ValueError, match=r"checkpoint-2 is of windows \w+, and these are"):
+        other.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
+    (tmp_path / "checkpoint-2" / "windows.json").unlink()
+    with pytest.raises(ValueError, match=r"is no checkpoint of this trainer: there is no windows\.json in it"):
+        other.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
+
+
+def test_a_step_without_a_window_is_an_error(model_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="step 2 wants window 2, and there are 1"):
+        trainer(model_folder, tmp_path, [SAMPLES[:2]], rows=2, max_steps=3).train()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def main() -> None:
         save_strategy="no", max_grad_norm=0.0, seed=3, disable_tqdm=True, logging_strategy="no",
     )  # fmt: skip
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    trainer = MetaGRPOTrainer(model, args, iter(given), AutoTokenizer.from_pretrained(folder), "decoupled")
+    trainer = MetaGRPOTrainer(model, args, given, AutoTokenizer.from_pretrained(folder), "decoupled")
     trainer.train()
     if trainer.accelerator.is_main_process:
         plain = trainer.accelerator.unwrap_model(trainer.model).state_dict()

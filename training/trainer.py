@@ -4,7 +4,9 @@ One method of it is replaced, which its maintainers name the supported way: it h
 with their advantages, in the place of new completions.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -15,27 +17,30 @@ from trl.trainer.utils import use_adapter
 
 from games.errors import RunError
 from training.tensors import Batch, batch
-from training.windows import Window, share
+from training.windows import Window, digest_of, share
 
 Correction: TypeAlias = Literal["none", "bypass", "decoupled"]
 """What stands for the policy that sampled: the one that is trained, the stored log-probabilities, or the policy as it
 is before the window, with a truncated weight for how far the stored ones lie from it."""
 MOST_WEIGHT = 2.0
 """Of a token in `decoupled`."""
+MARK = "windows.json"
+"""A file of each checkpoint: of which windows it is."""
 
 
 class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at the same whether or not it is installed
     """Trains on windows of samples.
 
-    `windows` gives as many as there are generation steps, each with per_device_train_batch_size * steps_per_generation
-    rows for every process. Raises ValueError for settings under which the loss would be another than it says.
+    `windows` are taken one after the other, each with per_device_train_batch_size * steps_per_generation rows for every
+    process. A run that is taken up again from a checkpoint goes on with the window after the last one that counted; it
+    must be given the same windows. Raises ValueError for settings under which the loss would be another than it says.
     """
 
     def __init__(
         self,
         model: Any,
         args: GRPOConfig,
-        windows: Iterator[Window],
+        windows: Sequence[Window],
         processing_class: Any,
         correction: Correction = "bypass",
         **more: Any,
@@ -55,12 +60,14 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             **more,
         )
         self._windows = windows
+        self._digest = digest_of(windows)
+        self._taken: int | None = None
         self._correction = correction
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
         """The next window of this process, padded. Raises ValueError for one of another size."""
         del inputs
-        window, processes = next(self._windows), self.accelerator.num_processes
+        window, processes = self._next(), self.accelerator.num_processes
         rows = self.args.per_device_train_batch_size * self.args.steps_per_generation
         if len(window) != rows * processes:
             raise ValueError(
@@ -82,6 +89,33 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             found["ref_per_token_logps"] = self._reference(own)
         self._note(own)
         return found
+
+    def _next(self) -> Window:
+        """The next window: at first the one that belongs to the run's step. Raises ValueError for want of one."""
+        if self._taken is None:
+            steps = self.state.global_step * self.args.gradient_accumulation_steps
+            self._taken = steps // (self.args.steps_per_generation * self.num_iterations)
+        if self._taken >= len(self._windows):
+            step = self.state.global_step + 1
+            raise ValueError(f"step {step} wants window {self._taken + 1}, and there are {len(self._windows)}")
+        self._taken += 1
+        return self._windows[self._taken - 1]
+
+    def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> Any:
+        """trl's own. Raises ValueError for a checkpoint that is of other windows, or does not say of which."""
+        if resume_from_checkpoint is not None:
+            file = Path(resume_from_checkpoint) / MARK
+            if not file.is_file():
+                raise ValueError(f"{resume_from_checkpoint} is no checkpoint of this trainer: there is no {MARK} in it")
+            if (found := json.loads(file.read_text(encoding="utf-8")).get("windows")) != self._digest:
+                raise ValueError(f"{resume_from_checkpoint} is of windows {found}, and these are {self._digest}")
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **more)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.accelerator.is_main_process:
+            folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
+            (folder / MARK).write_text(json.dumps({"windows": self._digest}), encoding="utf-8")
 
     def training_step(self, *given: Any, **more: Any) -> torch.Tensor:
         """trl's own step. Raises RunError for a loss that is no number, before it reaches the weights."""

@@ -6,6 +6,7 @@ rows that are missing in the last window are None and weigh nothing.
 
 import random
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
 from training.samples import Sample
@@ -48,3 +49,13 @@ def _place(sample: Sample) -> tuple[int, str, int, int, int, str]:
     turn = -1 if sample.turn is None else sample.turn
     length = len(sample.prompt_ids) + len(sample.completion_ids)
     return length, sample.match_id, sample.episode, turn, sample.attempt, sample.agent
+
+
+def digest_of(given: Sequence[Window]) -> str:
+    """Sixteen hexadecimal digits of windows: which decisions they hold, in which order, with which advantages."""
+    whole = blake2b(digest_size=8)
+    for window in given:
+        for one in window:
+            whole.update(b"-" if one is None else repr((*_place(one), round(one.advantage, 9))).encode())
+        whole.update(b";")
+    return whole.hexdigest()
