@@ -56,7 +56,8 @@ def trainer(folder: Path, out: Path, given_: Sequence[Window], **settings: Any) 
         max_steps=settings.pop("max_steps", len(given_)), learning_rate=1e-2, loss_type="dapo",
         beta=settings.pop("beta", 0.0), use_cpu=True, bf16=False,
         temperature=1.0, report_to=[],
-        save_strategy="steps" if saved else "no", save_steps=saved or 500, logging_steps=1, max_grad_norm=0.0, seed=3, **settings,
+        save_strategy="steps" if saved else "no", save_steps=saved or 500, logging_steps=1,
+        max_grad_norm=0.0, seed=3, **settings,
     )  # fmt: skip
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(folder)
