@@ -1,5 +1,6 @@
 """The numbered instances of a task: three splits that share none, and how a match draws from one without repeats."""
 
+from collections.abc import Callable, Hashable
 from math import gcd
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,6 +17,8 @@ GENERATED: dict[SplitName, range] = {
 """Which numbers a generator is given in each split."""
 _SHARES: dict[SplitName, range] = {"validation": range(1), "test": range(1, 3), "train": range(3, 10)}
 """Of ten layouts, which belong to each split."""
+MOST_ALIKE = 100
+"""Instances looked at for each different one that a match has, at most."""
 
 
 def belongs(split: SplitName, *layout: int | str) -> bool:
@@ -45,6 +48,36 @@ class Instances(NamedTuple):
         while gcd(step, self.size) > 1:  # then it reaches every instance before it comes back
             step = step % self.size + 1
         return (start + (place - 1) * step) % self.size
+
+
+class Walk:
+    """The deals of a match among instances of which some look alike: one of each."""
+
+    def __init__(self, instances: Instances, match_seed: int, likeness: Callable[[int], Hashable]) -> None:
+        self._instances = instances
+        self.match_seed = match_seed
+        self._likeness = likeness
+        self._deals: list[int] = []
+        self._seen: set[Hashable] = set()
+        self._looked = 0
+
+    def deal(self, place: int) -> int:
+        """As `Instances.deal`. Raises UserError where so many different ones were not found."""
+        while len(self._deals) < place:
+            if self._looked >= (len(self._deals) + 1) * MOST_ALIKE or (
+                self._looked >= self._instances.size and len(self._deals) < self._instances.size
+            ):
+                raise UserError(
+                    f"a match of {place} new instances needs more than the {len(self._deals)} different ones that were "
+                    f"found among {self._looked:,}"
+                )
+            seed = self._instances.deal(self.match_seed, self._looked + 1)
+            self._looked += 1
+            like = self._likeness(self._instances.number(seed))
+            if like not in self._seen:
+                self._seen.add(like)
+                self._deals.append(seed)
+        return self._deals[place - 1]
 
 
 def chosen(there: range, first: int, count: int) -> Instances:

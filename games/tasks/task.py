@@ -3,10 +3,8 @@
 import random
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from games.errors import UserError
 from games.game import (
     Action,
     Dynamics,
@@ -20,13 +18,11 @@ from games.game import (
     Utility,
 )
 from games.seeding import digest
-from games.tasks.instances import Instances
+from games.tasks.instances import Instances, Walk
 
 SEAT = (0,)
 MOST_CHARACTERS = 500
 """Characters of an action in a task that takes any line."""
-MOST_ALIKE = 100
-"""Instances looked at for each different one that a match has, at most."""
 
 
 def task_spec(
@@ -65,14 +61,6 @@ def is_line(action: object) -> bool:
     return isinstance(action, str) and len(action) <= MOST_CHARACTERS and action.splitlines() == [action]
 
 
-class _Walk(NamedTuple):
-    """The deals of a match so far, what was dealt, and how many instances were looked at."""
-
-    deals: list[int]
-    seen: set[Hashable]
-    steps: int
-
-
 class Advisor(Protocol):
     """Solves a task, episode by episode; what it works out of an instance may be kept for the episodes to come."""
 
@@ -87,42 +75,24 @@ class Task(Game):
     instances: Instances
     free: bool = False
     """Whether text that is no legal action may be accepted, too: what it means is for `TaskState._allows` to say."""
+    solvable: bool = True
+    """Whether it brings along an advisor."""
+    _walk: Walk | None = None
 
     def new_episode(self, seed: int) -> "TaskState":
         return self.begin(self.instances.number(seed))
 
     def deal(self, match_seed: int, place: int) -> int:
-        """As `Instances.deal`; where numbers may come to the same instance, those are passed over that came before.
-
-        Raises UserError where so many different ones were not found.
-        """
-        if place > self.instances.size or self.likeness(self.instances.first) is None:
+        """As `Instances.deal`; where numbers may come to the same instance, those are passed over that came before."""
+        if self.likeness(self.instances.first) is None:
             return self.instances.deal(match_seed, place)
-        walk = self._walks.get(match_seed) or _Walk([], set(), 0)
-        self._walks = {match_seed: walk}  # a match asks for its deals one after the other
-        deals, seen, steps = walk
-        while len(deals) < place:
-            if steps >= min(self.instances.size, (len(deals) + 1) * MOST_ALIKE):
-                raise UserError(
-                    f"a match of {place} new instances needs more than the {len(deals)} different ones that were found "
-                    f"among {steps:,} of {self.spec.name}"
-                )
-            steps += 1
-            seed = self.instances.deal(match_seed, steps)
-            like = self.likeness(self.instances.number(seed))
-            if like not in seen:
-                seen.add(like)
-                deals.append(seed)
-        self._walks = {match_seed: _Walk(deals, seen, steps)}
-        return deals[place - 1]
+        if self._walk is None or self._walk.match_seed != match_seed:  # a match asks for one deal after the other
+            self._walk = Walk(self.instances, match_seed, self.likeness)
+        return self._walk.deal(place)
 
     def likeness(self, instance: int) -> Hashable:
         """What tells an instance from others; None where each number is one of its own."""
         return None
-
-    _walks: "Mapping[int, _Walk]" = MappingProxyType({})
-    solvable: bool = True
-    """Whether it brings along an advisor."""
 
     @abstractmethod
     def begin(self, instance: int) -> "TaskState":
