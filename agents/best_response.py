@@ -3,20 +3,15 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from random import Random
-from typing import Annotated, Any, Literal, cast
-
-from pydantic import AfterValidator
+from typing import Any, Literal
 
 from agents import values
-from agents.agent import Agent, Decision, Setup, TabularPolicy
+from agents.agent import Agent, Decision, Setup
+from agents.opponents import AgentSpec, policy, unfit
 from agents.registry import recipe
-from agents.tree import NoTreeError, layout
+from agents.tree import layout
 from agents.values import Goal, Response
 from games.game import Action, Game, Observation
-
-
-def _canonical(spec: str) -> str:
-    return recipe(spec).spec
 
 
 class BestResponse(Agent):
@@ -33,7 +28,7 @@ class BestResponse(Agent):
         self,
         setup: Setup,
         *,
-        to: Annotated[str, AfterValidator(_canonical)],
+        to: AgentSpec,
         goal: Literal["return", "win"] = "return",
     ) -> None:
         super().__init__(setup)
@@ -44,18 +39,7 @@ class BestResponse(Agent):
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
         """An opponent that cannot play the game or states no probabilities, or a game that is too large."""
-        to = recipe(params["to"])
-        if game.spec.seats != 2:
-            return f"best_response needs two seats, and {game.spec.name} has {game.spec.seats}"
-        if not hasattr(to.agent, "probabilities"):
-            return f"best_response needs an opponent that states its probabilities, and {to.spec} does not"
-        if why := to.misfit(game):
-            return why
-        try:
-            layout(game)
-        except NoTreeError as error:
-            return f"best_response cannot be computed: {error}"
-        return None
+        return unfit("best_response", game, [params["to"]], layout)
 
     @classmethod
     def follows(cls, **params: Any) -> Sequence[str]:
@@ -82,5 +66,4 @@ class BestResponse(Agent):
 @lru_cache(maxsize=16)
 def response(game: Game, seat: int, to: str, goal: Goal) -> Response:
     """The best response of a seat to the agent of a spec in the other seat."""
-    opponent = cast(TabularPolicy, recipe(to).make(Setup(game, 1 - seat, 0)))
-    return values.best_response(game, seat, [opponent], goal)
+    return values.best_response(game, seat, [policy(game, to, 1 - seat)], goal)

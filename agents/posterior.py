@@ -2,26 +2,21 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from agents.agent import Agent, Decision, Reflection, Setup, TabularPolicy, Trajectory
+from agents.agent import Agent, Decision, Reflection, Setup, Trajectory
+from agents.opponents import AgentSpec, policy, unfit
 from agents.pool import Pool, histories
 from agents.registry import recipe
-from agents.tree import NoTreeError
 from agents.values import Response
 from games.game import Game, Observation
-
-
-def _canonical(spec: str) -> str:
-    return recipe(spec).spec
-
 
 _TRACE = 1e-15
 """The least weight of an agent: where what happens excludes all others it is back, and else it decides nothing."""
 
-Members = Annotated[list[Annotated[str, AfterValidator(_canonical)]], Field(min_length=1)]
+Members = Annotated[list[AgentSpec], Field(min_length=1)]
 
 
 class Posterior(Agent):
@@ -40,23 +35,12 @@ class Posterior(Agent):
         self._pool = tuple(pool)
         self.weights: tuple[float, ...] = (1 / len(pool),) * len(pool)
         """How likely each agent of the pool is, by all episodes before this one."""
-        self._tree = histories(setup.game)
+        self._tree = histories(setup.game).tree
 
     @classmethod
     def misfit(cls, game: Game, **params: Any) -> str | None:
         """An agent that cannot play the game or states no probabilities, or a game that is too large."""
-        if game.spec.seats != 2:
-            return f"posterior needs two seats, and {game.spec.name} has {game.spec.seats}"
-        for member in map(recipe, params["pool"]):
-            if not hasattr(member.agent, "probabilities"):
-                return f"posterior needs a pool that states its probabilities, and {member.spec} does not"
-            if why := member.misfit(game):
-                return why
-        try:
-            histories(game)
-        except NoTreeError as error:
-            return f"posterior cannot be computed: {error}"
-        return None
+        return unfit("posterior", game, params["pool"], histories)
 
     @classmethod
     def follows(cls, **params: Any) -> Sequence[str]:
@@ -84,8 +68,7 @@ class Posterior(Agent):
 @lru_cache(maxsize=16)
 def met(game: Game, seat: int, pool: tuple[str, ...]) -> Pool:
     """The agents of some specs as a seat meets them."""
-    made = [recipe(spec).make(Setup(game, 1 - seat, 0)) for spec in pool]
-    return Pool(game, seat, [cast(TabularPolicy, agent) for agent in made])
+    return Pool(game, seat, [policy(game, spec, 1 - seat) for spec in pool])
 
 
 @lru_cache(maxsize=256)

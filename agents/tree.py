@@ -1,5 +1,6 @@
 """The whole of a small game, laid out node by node, for exact computations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
@@ -90,8 +91,10 @@ def position_key(spiel: Any) -> str:
     return f"{spiel.move_number()} {spiel.current_player()} {spiel.to_string()}"
 
 
-def expand(game: Game, merged: bool = False) -> Tree:
+def expand(game: Game, merged: bool = False, at_end: Callable[[int, Any], None] | None = None) -> Tree:
     """Lay out a game: every history, or every position of a game of perfect information.
+
+    `at_end` is called for each terminal node with its pyspiel state, which the tree does not keep.
 
     At a simultaneous move the seats decide one after the other, none knowing what the others chose. Raises
     NoTreeError above HISTORIES or POSITIONS, and for a game whose rules cannot be walked; a refusal is kept on disk,
@@ -106,7 +109,7 @@ def expand(game: Game, merged: bool = False) -> Tree:
     if known is not None:
         raise NoTreeError(known.decode())
     try:
-        return _Builder(Tree(game, merged)).grow()
+        return _Builder(Tree(game, merged), at_end).grow()
     except NoTreeError as error:
         store(str(error).encode(), *what)
         raise
@@ -158,8 +161,9 @@ def count_histories(game: SpielGame, limit: int = HISTORIES) -> int:
 class _Builder:
     """Lays out one tree, breadth first."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, at_end: Callable[[int, Any], None] | None) -> None:
         self.tree = tree
+        self.at_end = at_end
         self.limit = POSITIONS if tree.merged else HISTORIES
         self.spots: list[tuple[Any, tuple[int, ...]] | None] = []
         """For each node not yet expanded: the state, and what the seats before chose in a simultaneous move."""
@@ -217,6 +221,8 @@ class _Builder:
         if spiel.is_terminal():
             player = TERMINAL
             tree.returns[place] = tuple(spiel.returns())
+            if self.at_end is not None:
+                self.at_end(place, spiel)
         elif player == CHANCE:
             outcomes, weights = zip(*spiel.chance_outcomes(), strict=True)
             tree.chance[place] = weights

@@ -40,7 +40,7 @@ class Response(NamedTuple):
 def expected_returns(game: Game, profile: Sequence[TabularPolicy]) -> tuple[float, ...]:
     """Expected return of each seat when the policies of a profile, one a seat, play each other."""
     tree = layout(game)
-    reach = _reach(tree, {seat: strategy(tree, seat, policy) for seat, policy in enumerate(profile)})
+    reach = reaches(tree, {seat: strategy(tree, seat, policy) for seat, policy in enumerate(profile)})
     totals = [0.0] * game.spec.seats
     for node, returns in tree.returns.items():
         for seat, value in enumerate(returns):
@@ -111,8 +111,8 @@ def _respond_to_reach(tree: Tree, seat: int, others: Sequence[Mapping[int, Strat
     Perfect recall is what makes it exact: the nodes of one information set share the seat's own earlier decisions,
     so that sets can be decided in order of the number of those, most first.
     """
-    reaches = [_reach(tree, profile, free=seat) for profile in others]
-    reach = [sum(column) / len(others) for column in zip(*reaches, strict=True)]
+    by_profile = [reaches(tree, profile, free=seat) for profile in others]
+    reach = [sum(column) / len(others) for column in zip(*by_profile, strict=True)]
     worth = [reach[node] * _utility(tree, node, seat, goal) for node in range(len(tree.player))]
     layers, sets = _by_own_decisions(tree, seat)
     choices: dict[str, tuple[int, ...]] = {}
@@ -143,7 +143,7 @@ def _respond_at_positions(tree: Tree, seat: int, profile: Mapping[int, Strategy]
     return Response(value[0], choices)
 
 
-def _reach(tree: Tree, profile: Mapping[int, Strategy], free: int | None = None) -> list[float]:
+def reaches(tree: Tree, profile: Mapping[int, Strategy], free: int | None = None) -> list[float]:
     """How likely chance and a profile lead to each node; the seat `free` counts as if it always came along."""
     reach = [0.0] * len(tree.player)
     reach[0] = 1.0

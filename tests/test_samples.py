@@ -144,9 +144,24 @@ def test_an_answer_that_was_cut_off_fills_its_place_and_teaches_nothing() -> Non
     assert not any(sample.learns for sample in found.samples)
 
 
-def test_matches_of_different_lengths_are_not_credited_together() -> None:
-    with pytest.raises(ValueError, match=r"matches of \[1, 3\] episodes"):
-        gather([*records(count=1), *records(count=1, episodes=3)], NAME)
+def test_a_match_that_stopped_at_a_win_counts_the_rest_as_won() -> None:
+    """Real matches that stop at a win, beside one of full length."""
+    (whole,) = records(count=1, episodes=3)
+    whole = whole._replace(match=whole.match._replace(match_id="whole"))
+    stopped = records(count=12, episodes=3, stop_on_win=True)
+    assert {record.match.episodes for record in stopped} == {1, 2}
+    found = gather([whole, *stopped], NAME, how=Credit(mode="cumulative", drop_level_groups=False))
+    for record in [whole, *stopped]:
+        first = next(sample for sample in found.samples if sample.match_id == record.match.match_id)
+        won = [row.success[row.seats.index(NAME)] for row in record.episodes]
+        total = sum([10 if one else -10 for one in won]) + 10 * (3 - len(won))
+        assert first.returns - first.penalty == pytest.approx(total)
+
+
+def test_a_shorter_match_that_did_not_end_with_a_win_is_not_credited_beside_others() -> None:
+    short, long = (record_of(played("tic_tac_toe", Resigner, episodes=count)[1]) for count in (1, 3))
+    with pytest.raises(ValueError, match="has 1 episodes, others 3, and did not end with a win"):
+        gather([short, long], NAME)
 
 
 @pytest.mark.parametrize("kind", ["outcome", "return"])

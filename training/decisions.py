@@ -5,13 +5,16 @@ The record has no positions: each episode is played again, which gives anchors a
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from agents.generation import Generation
 from arena.replay import Follower
 from games import registry
 from games.game import Game
 from league.store.rows import EpisodeRow, GenerationRow, MatchRecord
+
+_Faults: TypeAlias = Mapping[tuple[int, int, int, int], str | None]
+"""Episode, turn, seat and attempt -> the fault that it was, if one."""
 
 
 class Decided(NamedTuple):
@@ -58,11 +61,8 @@ def decided(record: MatchRecord, agent: int) -> list[Decided]:
     return found
 
 
-Places = Mapping[tuple[int, int, int, int], str | None]
-
-
 def _of_episode(
-    game: Game, row: EpisodeRow, seat: int, said: Sequence[GenerationRow], faults: Places
+    game: Game, row: EpisodeRow, seat: int, said: Sequence[GenerationRow], faults: _Faults
 ) -> Iterator[Decided]:
     attempts: dict[int, dict[int, Generation | None]] = defaultdict(dict)
     reflection = None

@@ -74,7 +74,8 @@ def gather(
 ) -> Gathered:
     """The samples of an agent, by its name, from matches of equally many episodes; matches without it are passed over.
 
-    Raises ValueError where matches differ in how many episodes were planned, or do not fit their game.
+    A match of fewer episodes than the longest, whose last one was won, is taken for one that stopped there: the rest
+    counts as won. Raises ValueError for one whose last was not, and for matches that do not fit their game.
     """
     left_out: Counter[str] = Counter()
     own = [record for record in records if learner in record.match.agents]
@@ -115,10 +116,19 @@ def _unfit(one: Decided) -> str:
 
 
 def _group(record: MatchRecord, learner: str, key: Sequence[Shared]) -> Hashable:
-    match, place = record.match, record.match.agents.index(learner)
-    others = tuple([name for number, name in enumerate(match.agents) if number != place])
-    parts: Mapping[Shared, Hashable] = {"game": match.game, "seat": place, "opponents": others, "seed": match.seed}
+    match = record.match
+    parts: Mapping[Shared, Hashable] = {
+        "game": match.game,
+        "seat": match.agents.index(learner),
+        "opponents": _others(record, learner),
+        "seed": match.seed,
+    }
     return tuple([parts[part] for part in key])
+
+
+def _others(record: MatchRecord, learner: str) -> tuple[str, ...]:
+    place = record.match.agents.index(learner)
+    return tuple([name for number, name in enumerate(record.match.agents) if number != place])
 
 
 def _columns(
@@ -129,10 +139,8 @@ def _columns(
     rewards: Rewards,
 ) -> MetaEpisodes:
     """Matches as numbers."""
-    planned = {record.match.episodes for record in records}
-    if len(planned) > 1:
-        raise ValueError(f"matches of {sorted(planned)} episodes cannot be credited together")
-    returns = np.zeros((len(records), max(planned, default=1)))
+    planned = max([record.match.episodes for record in records], default=1)
+    returns = np.full((len(records), planned), np.nan)
     for number, record in enumerate(records):
         task = registry.make(record.match.game).spec.task
         for row in record.episodes:
@@ -140,6 +148,12 @@ def _columns(
             outcome = rewards.outcome(row.success, seat, task)
             worth = outcome if rewards.kind == "outcome" else rewards.scale * row.returns[seat]
             returns[number, row.episode - 1] = worth
+        match, last = record.match, record.episodes[-1]
+        if match.episodes < planned and not last.success[last.seats.index(learner)]:
+            raise ValueError(
+                f"match {match.match_id} has {match.episodes} episodes, others {planned}, and did not end with a win: "
+                "they cannot be credited together"
+            )
     flat = [(number, one) for number, decisions in enumerate(found) for one in decisions]
     by_return = rewards.kind == "return"
     return MetaEpisodes(
@@ -162,7 +176,6 @@ def _sample(
     record: MatchRecord, learner: str, one: Decided, said: Generation, group: int, credited: tuple[float, float, float]
 ) -> Sample:
     match, (advantage, returns, penalty) = record.match, credited
-    place = match.agents.index(learner)
     assert said.prompt_ids is not None
     assert said.completion_ids is not None
     return Sample(
@@ -178,7 +191,7 @@ def _sample(
         one.attempt,
         one.seat,
         match.game,
-        tuple([name for number, name in enumerate(match.agents) if number != place]),
+        _others(record, learner),
         group,
         one.anchor,
         one.reward,
@@ -187,7 +200,7 @@ def _sample(
         one.fault,
         said.finish_reason,
         learner,
-        match.fingerprints[place],
+        match.fingerprints[match.agents.index(learner)],
         said.model,
         said.sampling,
     )

@@ -134,8 +134,6 @@ class EngineAdvisor(Advisor):
 
     def advise(self, observation: TaskObservation) -> Action:
         """The next action, as things stood when the observation was made."""
-        state = observation.state
-        if len(state.log) != observation.turns:
-            state = state.at(observation.turns)
+        state = observation.then()
         assert isinstance(state, EngineState)
         return state.advise()

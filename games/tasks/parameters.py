@@ -1,8 +1,6 @@
 """The parameters of tasks, read from a game string into a pydantic model."""
 
-from collections.abc import Iterable, Mapping
-from hashlib import blake2b
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -53,35 +51,3 @@ def parted(spec: Spec, model: type[_P]) -> tuple[_P, dict[str, Value]]:
 def canonical(name: str, given: Parameters, options: Mapping[str, Value] | None = None) -> str:
     """The game string of some parameters, defaults left out."""
     return str(Spec(name, {**given.model_dump(exclude_defaults=True), **(options or {})}))
-
-
-class FromFiles(Parameters):
-    """What a task takes whose instances are read from files."""
-
-    digest: str = Field("", max_length=16, description="What the files hold; it is put in, and compared where given.")
-
-
-_F = TypeVar("_F", bound=FromFiles)
-
-
-def place_of(text: str) -> Path:
-    """A file or folder that a person named. Raises SpecError for a home folder that there is not."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        raise SpecError(f"{text!r:.200}: there is no such home folder") from None
-
-
-def content(parts: Iterable[bytes]) -> str:
-    """Eight hexadecimal digits of what files hold: games of other files are other games."""
-    whole = blake2b(digest_size=4)
-    for part in parts:
-        whole.update(len(part).to_bytes(8, "big") + part)
-    return whole.hexdigest()
-
-
-def held(given: _F, found: str, what: str) -> _F:
-    """The parameters with the digest of the files. Raises SpecError where another one was asked for."""
-    if given.digest and given.digest != found:
-        raise SpecError(f"{what} has changed: digest={given.digest} was asked for, and it is {found} now")
-    return given.model_copy(update={"digest": found})

@@ -211,6 +211,11 @@ class TaskObservation(Observation):
         """How many actions came before."""
         return self._turns
 
+    def then(self) -> TaskState:
+        """The state as it was when this was made: itself if it has not moved on, else another. Not to be changed."""
+        state = self.state
+        return state if len(state.log) == self._turns else state.at(self._turns)
+
     @property
     def legal_actions(self) -> tuple[Action, ...]:
         return () if self._over else self.state._legal(self.sight)

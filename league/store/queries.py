@@ -1,7 +1,7 @@
 """What is asked of a store: matches, results between agents, and the derived tables of ratings."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -125,6 +125,9 @@ FROM counted c JOIN wholes w USING (game, agent, deals, planned)
 ORDER BY c.game, c.planned DESC, c.deals, c.agent, c.episode
 """
 
+_PLACE = GenerationRow._fields[:-1]
+"""Columns of `generations` that say where an answer belongs."""
+
 _STANDINGS = """
 SELECT pool, rank() OVER (PARTITION BY pool ORDER BY mu - 3 * sigma DESC) AS rank, agent, mu, sigma,
        mu - 3 * sigma AS conservative, matches, wins, draws, losses, score, faults, void,
@@ -159,6 +162,28 @@ def episodes(store: Store, match_ids: Sequence[str]) -> list[EpisodeRow]:
             {"ids": list(match_ids)},
         ),
     )
+
+
+def record_of(tables: Mapping[str, pa.Table]) -> MatchRecord:
+    """The same for a match that is in no store: from its rows by table, as they would be written."""
+
+    def rows(kind: type[Row], name: str) -> list[Row]:
+        return _rows(kind, tables[name].select(list(kind._fields))) if name in tables else []
+
+    (match,) = rows(MatchRow, "matches")
+    said = tables.get("generations")
+    return MatchRecord(
+        match,
+        rows(EpisodeRow, "episodes"),
+        sorted(rows(TurnRow, "turns"), key=lambda row: (row.episode, row.turn, row.attempt, row.seat)),
+        rows(ReflectionRow, "reflections"),
+        [] if said is None else sorted(generations_of(said.select([*_PLACE, *Generation._fields])), key=_order),
+    )
+
+
+def _order(row: GenerationRow) -> tuple[int, ...]:
+    """Where an answer stands in its match; a reflection after all turns of its episode."""
+    return row.episode, row.turn is None, row.turn or 0, row.seat, row.attempt, row.number
 
 
 def match_record(store: Store, match_id: str) -> MatchRecord:
@@ -201,17 +226,21 @@ def specs(store: Store, names: Sequence[str]) -> dict[str, str]:
 
 def _generations(store: Store, match_id: str) -> list[GenerationRow]:
     """What language models answered in one match, in the order of episodes, turns, seats and attempts."""
-    place = GenerationRow._fields[:-1]
     found = store.query(
-        f"SELECT {', '.join(place)}, {_columns(Generation)} FROM generations WHERE match_id = ? "
+        f"SELECT {', '.join(_PLACE)}, {_columns(Generation)} FROM generations WHERE match_id = ? "
         "ORDER BY episode, turn NULLS LAST, seat, attempt, number",
         [match_id],
     )
+    return generations_of(found)
+
+
+def generations_of(table: pa.Table) -> list[GenerationRow]:
+    """The rows of a table `generations`, whose first columns say where and the others what."""
     rows = []
-    for values in _tuples(found):
-        said = Generation(*values[len(place) :])
+    for values in _tuples(table):
+        said = Generation(*values[len(_PLACE) :])
         said = said._replace(sampling=json.loads(str(said.sampling)), notes=json.loads(str(said.notes)))
-        rows.append(GenerationRow(*(*values[: len(place)], said)))
+        rows.append(GenerationRow(*(*values[: len(_PLACE)], said)))
     return rows
 
 

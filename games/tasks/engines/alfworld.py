@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +14,14 @@ from games.game import Action
 from games.generators import EpisodeGenerators
 from games.spec import Spec, SpecError, render
 from games.tasks.engine import Engine, EngineTask, Moment
+from games.tasks.files import FromFiles, content, held, place_of, read_json, read_text
 from games.tasks.household.alfworld import TASKS, assembled, game_of
 from games.tasks.household.game import REACHED
-from games.tasks.household.generate import generate, kind_of
+from games.tasks.household.generate import house_of
 from games.tasks.household.text import rules
 from games.tasks.household.world import Kind
 from games.tasks.instances import SplitName, chosen
-from games.tasks.parameters import FromFiles, canonical, content, held, place_of, read
+from games.tasks.parameters import canonical, read
 from games.tasks.task import task_spec
 
 TURNS = 50
@@ -53,17 +54,17 @@ class Alfworld(EngineTask):
         given = read(spec, AlfworldParameters)
         self.turns = given.turns
         self._files: Sequence[Path] = []
+        digest, what = "", "a generated house"
         if given.games == MADE_UP:
             self.instances = given.generated()
         else:
             folder = _folder(given)
             self._files = _found(folder, given.type)
-            sizes = [f"{file.relative_to(folder)} {file.stat().st_size}" for file in self._files]
-            given = held(given, content([size.encode() for size in sizes]), f"folder {str(folder)!r}")
             self.instances = chosen(range(len(self._files)), given.first, given.count)
-            for instance in range(self.instances.first, self.instances.first + self.instances.size):
-                self.game(instance)
-        self.given = given
+            played = self._files[self.instances.first : self.instances.first + self.instances.size]
+            digest = content(part for file in played for part in _checked(file, folder))
+            what = f"folder {str(folder)!r}"
+        self.given = given = held(given, digest, what)
         self.spec = task_spec(
             name=canonical(spec.name, given),
             title="ALFWorld",
@@ -81,8 +82,7 @@ class Alfworld(EngineTask):
     def game(self, instance: int) -> Mapping[str, Any]:
         """The game of an instance. Raises UserError for a file that is none."""
         if not self._files:
-            kind = self.given.type
-            return game_of(generate(kind_of(instance) if kind == "any" else kind, self.given.split, instance))
+            return game_of(house_of(self.given.type, self.given.split, instance))
         return _game(self._files[instance])
 
 
@@ -101,7 +101,6 @@ class AlfworldEngine(Engine):
             self._env = AlfredDemangler(self._inner)
         self._walkthrough: Sequence[Action] = ()
         self._played: list[Action] = []
-        self._legal: tuple[Action, ...] = ()
         self._intro = ""
 
     def begin(self, instance: int) -> Moment:
@@ -193,16 +192,16 @@ def _game(file: Path) -> Mapping[str, Any]:
         raise SpecError(f"{file}, field 'grammar': {error}") from None
 
 
+def _checked(file: Path, folder: Path) -> Iterator[bytes]:
+    """What tells a game from others: where it is, and what it says. Raises SpecError for one that is none."""
+    game = _game(file)
+    yield str(file.relative_to(folder)).encode()
+    yield json.dumps([game["pddl_problem"], game["grammar"], game["walkthrough"]]).encode()
+
+
 def _object(file: Path) -> Mapping[str, Any]:
-    """The object that a JSON file holds. Raises SpecError with file and line."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise SpecError(f"{file}, line {error.lineno}, column {error.colno}: {error.msg}; JSON was expected") from None
-    except OSError as error:
-        raise SpecError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise SpecError(f"{file}: {' '.join(str(error).split())}; JSON was expected") from None
+    """The object that a JSON file holds. Raises UserError with file and line."""
+    found = read_json(read_text(file, str(file)), str(file))
     if not isinstance(found, dict):
         raise SpecError(f"{file}: {_shown(found)}; an object was expected")
     return found

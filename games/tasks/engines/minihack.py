@@ -10,7 +10,7 @@ from games.foreign import foreign_code, need
 from games.game import Action
 from games.spec import Spec, SpecError, near
 from games.tasks.engine import Engine, EngineTask, Moment
-from games.tasks.engines.minihack_text import KEYS, answers, decoded, told
+from games.tasks.engines.minihack_text import DIRECTIONS, KEYS, answers, decoded, told
 from games.tasks.parameters import Parameters, canonical, read
 from games.tasks.task import task_spec
 from games.text.zoo import UNKNOWN_BOUND
@@ -114,7 +114,7 @@ class MiniHackEngine(Engine):
         self._env = made.unwrapped
         self._codes = [int(code) for code in self._env.actions]
         names = {KEYS[code]: code for code in self._codes if code in KEYS}
-        own = [*list(KEYS.values())[:8], *level.verbs]
+        own = [*DIRECTIONS.values(), *level.verbs]
         self.keys: Mapping[Action, int] = {word: names[word] for word in own} if level.verbs else names
         self._open: Mapping[Action, int] = self.keys
 

@@ -55,7 +55,8 @@ class GymTask(Task):
         self.given = given
         self._make = partial(_made, given.id, options)
         env = self._make()
-        limit = given.turns or _limit(given.id) or TURNS.get(_base(given.id), 0)
+        registered = _limit(given.id)
+        limit = given.turns or registered or TURNS.get(_base(given.id), 0)
         if not limit:
             raise SpecError(f"environment {given.id} sets no limit to its turns; give one, as in turns=100")
         with foreign_code(f"environment {given.id} cannot be reset", SpecError):
@@ -69,7 +70,6 @@ class GymTask(Task):
                 raise SpecError(f"environment {given.id} does not say what solves it; give a return, as in success=1.0")
         self.instances = given.generated()
         self.turns = limit
-        registered = _limit(given.id)
         self.cuts = given.success is None and registered is not None and limit < registered
         """Whether turns end before the environment's own: a return of an episode that was cut off says nothing then."""
         names = tuple(self.words.actions())

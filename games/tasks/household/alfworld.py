@@ -6,6 +6,7 @@ Only the files of that package are read; it is not imported.
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,7 @@ def _lines(words: Sequence[str]) -> str:
     return "\n  ".join(["", *words])
 
 
+@lru_cache(maxsize=2)
 def _shipped(name: str) -> str:
     """A file of the installed package."""
     need("alfworld", "alfworld")

@@ -1,6 +1,6 @@
 """A household as a task: a goal in one room, reached by typed commands."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from pydantic import Field
@@ -8,7 +8,7 @@ from pydantic import Field
 from games.game import Action
 from games.spec import Spec
 from games.tasks.household.expert import MOST_TURNS, next_command
-from games.tasks.household.generate import generate, kind_of
+from games.tasks.household.generate import house_of
 from games.tasks.household.text import Sight, commands, everything, rules, told
 from games.tasks.household.world import STARTED, House, World
 from games.tasks.parameters import Parameters, canonical, read
@@ -37,7 +37,7 @@ class Household(Task):
         self.given = given = read(spec, HouseholdParameters)
         self.instances = given.generated()
         self.turns = given.turns
-        self._house = lru_cache(maxsize=256)(self._made)
+        self._house = lru_cache(maxsize=256)(partial(house_of, given.type, given.split))
         self.spec = task_spec(
             name=canonical(spec.name, given),
             title="Household",
@@ -54,10 +54,6 @@ class Household(Task):
 
     def advisor(self) -> "HouseholdAdvisor":
         return HouseholdAdvisor()
-
-    def _made(self, instance: int) -> House:
-        kind = self.given.type
-        return generate(kind_of(instance) if kind == "any" else kind, self.given.split, instance)
 
 
 class HouseholdState(TaskState):
@@ -102,9 +98,7 @@ class HouseholdAdvisor(Advisor):
 
     def advise(self, observation: TaskObservation) -> Action:
         """The next command towards the goal, as things stood when the observation was made."""
-        state = observation.state
-        if len(state.log) != observation.turns:
-            state = state.at(observation.turns)
+        state = observation.then()
         assert isinstance(state, HouseholdState)
         return next_command(state.world)
 

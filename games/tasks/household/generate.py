@@ -6,6 +6,7 @@ furniture is in two of them.
 
 import random
 from collections.abc import Mapping
+from typing import Literal
 
 from games.seeding import derive
 from games.tasks.household.tables import (
@@ -40,6 +41,11 @@ _DEVICE: dict[Kind, str] = {"clean": CLEANER, "heat": HEATER, "cool": COOLER}
 def kind_of(instance: int) -> Kind:
     """The kind of goal that an instance has where all are played."""
     return KINDS[derive(instance, "household", "kind") % len(KINDS)]
+
+
+def house_of(wanted: Kind | Literal["any"], split: SplitName, instance: int) -> House:
+    """The house of an instance, with a goal of the kind that is wanted."""
+    return generate(kind_of(instance) if wanted == "any" else wanted, split, instance)
 
 
 def generate(kind: Kind, split: SplitName, instance: int) -> House:

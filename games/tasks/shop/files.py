@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
 
 from games.errors import UserError
-from games.tasks.parameters import content, place_of
+from games.tasks.files import content, place_of, read_json, read_text
 from games.tasks.shop.catalogue import Catalogue, Product, Wish
 
 Fields: TypeAlias = dict[str, Any]
@@ -183,25 +183,11 @@ def _chosen(record: _Record) -> tuple[str, ...]:
 
 
 def _text(path: str, kind: str) -> str:
-    try:
-        return place_of(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{kind} file {path!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{kind} file {path!r}, byte {error.start}: it is not text in UTF-8") from None
+    return read_text(place_of(path), f"{kind} file {path!r}")
 
 
 def _json(text: str, path: str, kind: str) -> object:
-    try:
-        found: object = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{kind} file {path!r}, line {error.lineno}, column {error.colno}: {error.msg}; JSON was expected"
-        ) from None
-    except RecursionError:
-        raise UserError(f"{kind} file {path!r}: it is nested too deep; WebShop's form was expected") from None
-    except ValueError as error:  # such as a number of thousands of digits
-        raise UserError(f"{kind} file {path!r}: {' '.join(str(error).split())}; JSON was expected") from None
+    found = read_json(text, f"{kind} file {path!r}")
     if (half := _HALF.search(text)) is not None:
         try:
             json.dumps(found, ensure_ascii=False).encode()

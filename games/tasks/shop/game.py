@@ -7,8 +7,9 @@ from pydantic import Field, model_validator
 from games.errors import UserError
 from games.game import Action
 from games.spec import Spec
+from games.tasks.files import FromFiles, held
 from games.tasks.instances import Instances, SplitName, chosen
-from games.tasks.parameters import FromFiles, canonical, held, read
+from games.tasks.parameters import canonical, read
 from games.tasks.shop.catalogue import Catalogue
 from games.tasks.shop.expert import Oracle
 from games.tasks.shop.files import read_catalogue
@@ -49,10 +50,10 @@ class Shop(Task):
         given = read(spec, ShopParameters)
         if given.catalogue:
             self.catalogue, digest = read_catalogue(given.catalogue, given.goals)
-            given = held(given, digest, f"catalogue {given.catalogue!r} or its goals")
-        else:
-            self.catalogue = made_up()
-        self.given = given
+        else:  # it takes a while to make
+            self.catalogue, digest = made_up(), ""
+        what = f"catalogue {given.catalogue!r} or its goals" if given.catalogue else "the made-up catalogue"
+        self.given = given = held(given, digest, what)
         self.instances = _instances(given, self.catalogue.size)
         self.turns = given.turns
         self.spec = task_spec(

@@ -11,8 +11,9 @@ from pydantic import Field, model_validator
 from games.errors import RunError
 from games.game import Action
 from games.spec import Spec
+from games.tasks.files import FromFiles, held
 from games.tasks.instances import chosen
-from games.tasks.parameters import FromFiles, canonical, held, read
+from games.tasks.parameters import canonical, read
 from games.tasks.sokoban.deadlock import is_lost
 from games.tasks.sokoban.generate import LONGEST, generate
 from games.tasks.sokoban.levels import has_splits, level_files, read_levels
@@ -48,8 +49,6 @@ class SokobanParameters(FromFiles):
             raise ValueError(f"{min(made)} is of generated rooms, and levels names a file")
         if self.levels and "split" in self.model_fields_set and not has_splits(self.levels):
             raise ValueError("split is of generated rooms, or of a folder of levels with folders train, valid and test")
-        if self.digest and not self.levels:
-            raise ValueError("digest is of level files, and there is none")
         return self
 
 
@@ -70,10 +69,11 @@ class Sokoban(Task):
     def __init__(self, spec: Spec) -> None:
         given = read(spec, SokobanParameters)
         self.levels: tuple[Level, ...] = ()
+        digest, what = "", "a generated room"
         if given.levels:
             self.levels, digest = read_levels(level_files(given.levels, given.split))
-            given = held(given, digest, f"level file {given.levels!r}")
-        self.given = given
+            what = f"level file {given.levels!r}"
+        self.given = given = held(given, digest, what)
         self.instances = chosen(range(len(self.levels)), given.first, given.count) if self.levels else given.generated()
         self.turns = given.turns or (LEVEL_TURNS if self.levels else -(-LONGEST // given.moves))
         self.lists = _lists(given.moves)

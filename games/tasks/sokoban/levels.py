@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from games.errors import UserError
+from games.tasks.files import content, place_of, read_text
 from games.tasks.instances import SplitName
-from games.tasks.parameters import content, place_of
 from games.tasks.sokoban.deadlock import is_lost
 from games.tasks.sokoban.room import Level, bits, read_level
 
@@ -50,7 +50,7 @@ def has_splits(path: str) -> bool:
 @lru_cache(maxsize=8)
 def read_levels(files: tuple[Path, ...]) -> LevelFile:
     """All levels of some files. Raises UserError with file, line and what was expected for what cannot be read."""
-    texts = [_text(file) for file in files]
+    texts = [read_text(file, f"level file {str(file)!r}", MAX_BYTES) for file in files]
     levels: list[Level] = []
     for file, text in zip(files, texts, strict=True):
         for line, lines in _blocks(text):
@@ -64,17 +64,6 @@ def read_levels(files: tuple[Path, ...]) -> LevelFile:
     if not levels:
         raise UserError(f"level file {str(files[0])!r}: it has no level; rows of # @ + $ * . and space were expected")
     return LevelFile(tuple(levels), content([text.encode() for text in texts]))
-
-
-def _text(file: Path) -> str:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: {file.stat().st_size:,} bytes; a level file has at most {MAX_BYTES:,}")
-        return file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"level file {str(file)!r} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"level file {str(file)!r}, byte {error.start}: it is not text in UTF-8") from None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
