@@ -20,23 +20,9 @@ from games.tasks.household.generate import generate
 from games.tasks.household.text import commands
 from games.tasks.household.world import KINDS, World
 from games.tasks.instances import GENERATED, SplitName
-from games.tasks.task import Task, TaskState
 from games.testing import check_game
-from tests.engine_tasks import played, plays_a_tournament, same_again
+from tests.task_play import played, plays_a_tournament, same_again, solved, task_of
 from tests.test_household import any_commands, seen_by
-
-
-def task_of(text: str) -> Task:
-    game = make(text)
-    assert isinstance(game, Task)
-    return game
-
-
-def solved(task: Task, seed: int) -> TaskState:
-    state, advisor = task.new_episode(seed), task.advisor()
-    while state.seats_to_act():
-        state.apply({0: advisor.advise(state.observe(0))})
-    return state
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +49,9 @@ def test_the_walkthrough_solves_every_type_of_generated_game(kind: str) -> None:
 def test_generated_games_are_those_of_household() -> None:
     here, own = task_of("alfworld(games=made_up,split=test)"), task_of("household(split=test,turns=50)")
     for seed in range(3):
-        for action in (state := solved(here, seed)).log:
-            assert action in own.new_episode(seed).board() or " " in action
         other = own.new_episode(seed)
-        for action in state.log:
+        for action in solved(here, seed).log:
+            assert other.success() == (False,)
             other.apply({0: action})
         assert other.success() == (True,)
 

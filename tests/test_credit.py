@@ -171,10 +171,6 @@ def test_rloo_leaves_out_the_decision_or_the_match() -> None:
     assert of(Credit(per="episode", estimator="rloo"), [[VICTORY], [LOSS]]).advantage.tolist() == [10] * 2 + [-10] * 3
 
 
-X = [ending(-10, 2, "r", "x"), ending(10, 2, None, "x")]
-Y = [ending(10, 2, None, "y")]
-
-
 @pytest.fixture
 def published() -> MetaEpisodes:
     """X loses, reflects and wins; Y wins and leaves its second episode out. Both begin in s0, all else differs."""

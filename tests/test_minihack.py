@@ -14,9 +14,9 @@ from games.game import Action
 from games.registry import make
 from games.tasks.engines.minihack import LEVELS
 from games.tasks.engines.minihack_text import answers
-from games.tasks.task import Task, TaskState
+from games.tasks.task import TaskState
 from games.testing import check_game
-from tests.engine_tasks import played, plays_a_tournament, same_again
+from tests.task_play import played, plays_a_tournament, same_again, task_of
 
 SKILLS = {
     "eat": ("apple", ["eat"], []),
@@ -27,12 +27,6 @@ SKILLS = {
     "zap": ("wand", ["zap"], ["north"]),
 }
 """Level -> what lies there, the key for it, and the answers to what NetHack asks after the thing."""
-
-
-def task_of(text: str) -> Task:
-    game = make(text)
-    assert isinstance(game, Task)
-    return game
 
 
 def way(text: str, thing: str) -> Action | None:

@@ -305,7 +305,7 @@ def test_it_plays_on_against_agents_outside_of_its_pool(other: str) -> None:
         (STYLES, "leduc_poker", "kuhn plays kuhn_poker with 2 seats, not leduc_poker"),
         (["random"], "kuhn_poker(players=3)", "posterior needs two seats, and kuhn_poker(players=3) has 3"),
         (["random"], "sokoban", "posterior needs two seats, and sokoban has 1"),
-        (["random", "mcts"], "tic_tac_toe", "posterior needs agents each of which states its probabilities, and mcts does not"),
+        (["random", "mcts"], "tic_tac_toe", "each of which states its probabilities, and mcts does not"),
         (["counter_last"], "matrix_rps", "states its probabilities, and counter_last does not"),
         (["random"], "tic_tac_toe", "posterior cannot be computed: tic_tac_toe has more than 100,000 histories"),
         (["random"], "dark_hex(board_size=2)", "dark_hex(board_size=2) leave out what a seat knew before"),

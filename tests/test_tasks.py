@@ -18,13 +18,13 @@ from games.game import Game
 from games.registry import TASKS, make
 from games.spec import SpecError
 from games.tasks.instances import GENERATED, Instances, chosen
-from games.tasks.task import Task, TaskState
 from games.testing import check_game
 from league.single import keep, register
 from league.solved import task_results
 from league.store.store import Store
 from tests.command_line import arena, arena_json
 from tests.play import match_of, play_here, rows_of
+from tests.task_play import played, solved, task_of
 
 EXAMPLES: dict[str, Sequence[str]] = {
     "household": ("household", "household(type=pick_two,split=test,turns=50)"),
@@ -34,27 +34,6 @@ EXAMPLES: dict[str, Sequence[str]] = {
 }
 """Task -> strings in which it is checked; a task with a line in the registry needs one here."""
 CASES = [text for texts in EXAMPLES.values() for text in texts]
-
-
-def task_of(text: str) -> Task:
-    game = make(text)
-    assert isinstance(game, Task)
-    return game
-
-
-def solved(task: Task, seed: int) -> TaskState:
-    """An episode as the advisor plays it."""
-    state, advisor = task.new_episode(seed), task.advisor()
-    while state.seats_to_act():
-        state.apply({0: advisor.advise(state.observe(0))})
-    return state
-
-
-def at_random(task: Task, seed: int) -> TaskState:
-    rng, state = random.Random(seed), task.new_episode(seed)
-    while state.seats_to_act():
-        state.apply({0: rng.choice(state.observe(0).legal_actions)})
-    return state
 
 
 def test_every_task_is_checked() -> None:
@@ -72,7 +51,7 @@ def test_a_task_keeps_the_promises_of_games(text: str) -> None:
 def test_the_solver_is_far_above_random_play(name: str) -> None:
     task = task_of(name)
     best = [solved(task, seed) for seed in range(40)]
-    worst = [at_random(task, seed) for seed in range(40)]
+    worst = [played(task, seed) for seed in range(40)]
     assert sum([state.solved for state in best]) >= sum([state.solved for state in worst]) + 20
     assert sum([state.returns()[0] for state in best]) > sum([state.returns()[0] for state in worst])
 
@@ -286,6 +265,12 @@ def test_an_observation_that_is_read_late_tells_what_it_told(name: str) -> None:
         assert (observation.text, observation.key, observation.legal_actions, observation.events) == (
             text, key, legal, events,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["sokoban", "shop"])
+def test_a_digest_is_of_files(name: str) -> None:
+    with pytest.raises(SpecError, match="digest=abcd1234 is of files, and .* has none"):
+        make(f"{name}(digest=abcd1234)")
 
 
 def test_a_spec_error_is_what_a_wrong_value_gives() -> None:

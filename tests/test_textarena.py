@@ -10,21 +10,14 @@ pytest.importorskip("textarena", reason="the extra textarena is not installed")
 from games.errors import UserError
 from games.registry import make
 from games.tasks.engines.textarena_moves import MOVES
-from games.tasks.task import Task
 from games.testing import check_game
-from tests.engine_tasks import played, plays_a_tournament, same_again
+from tests.task_play import played, plays_a_tournament, same_again, task_of
 
 SLOW = {"RushHour", "Sokoban"}
 """Games that take long to make a puzzle."""
 DATA = {"Hangman"}
 """Games that need word lists of NLTK, which are downloaded."""
 HERE = [name for name in MOVES if name not in DATA]
-
-
-def task_of(text: str) -> Task:
-    game = make(text)
-    assert isinstance(game, Task)
-    return game
 
 
 @pytest.mark.parametrize("name", [*HERE, "Crosswords", "LogicPuzzle"])

@@ -15,18 +15,11 @@ pytest.importorskip("textworld_express", reason="the extra textworld-express is 
 from games.errors import UserError
 from games.registry import make
 from games.tasks.engines.textworld_express import _GOALS
-from games.tasks.task import Task
 from games.testing import check_game
-from tests.engine_tasks import played, plays_a_tournament, same_again
+from tests.task_play import played, plays_a_tournament, same_again, solved, task_of
 
 FEW = {"sorting": 5}
 """Episodes looked at of a game that needs a Java machine for each, where more would take long."""
-
-
-def task_of(text: str) -> Task:
-    game = make(text)
-    assert isinstance(game, Task)
-    return game
 
 
 @pytest.mark.parametrize("name", _GOALS)
@@ -40,9 +33,7 @@ def test_the_solver_solves_what_random_play_hardly_does(name: str, split: str) -
     task = task_of(f"textworld_express(game={name},split={split})")
     count, chance = FEW.get(name, 15), 0
     for seed in range(count):
-        state, advisor = task.new_episode(seed), task.advisor()
-        while state.seats_to_act():
-            state.apply({0: advisor.advise(state.observe(0))})
+        state = solved(task, seed)
         assert (state.success(), state.returns()) == ((True,), (pytest.approx(1.0),))
         chance += played(task, seed).success()[0]
     assert chance < count / 2

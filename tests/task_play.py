@@ -1,10 +1,26 @@
-"""What the tests of other packages' tasks have in common."""
+"""Tasks at play, for tests: made from a string, solved, played at random or by given actions, in a tournament."""
 
 import random
 from pathlib import Path
 
+from games.registry import make
 from games.tasks.task import Task, TaskState
 from tests.command_line import arena, arena_json
+
+
+def task_of(text: str) -> Task:
+    """The task that a string names."""
+    game = make(text)
+    assert isinstance(game, Task)
+    return game
+
+
+def solved(task: Task, seed: int) -> TaskState:
+    """An episode as the advisor plays it."""
+    state, advisor = task.new_episode(seed), task.advisor()
+    while state.seats_to_act():
+        state.apply({0: advisor.advise(state.observe(0))})
+    return state
 
 
 def played(task: Task, seed: int, actions: list[str] | None = None) -> TaskState:
