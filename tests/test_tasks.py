@@ -269,7 +269,7 @@ def test_an_observation_that_is_read_late_tells_what_it_told(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sokoban", "shop"])
 def test_a_digest_is_of_files(name: str) -> None:
-    with pytest.raises(SpecError, match="digest=abcd1234 is of files, and .* has none"):
+    with pytest.raises(SpecError, match=r"digest=abcd1234 is of files, and .* has none"):
         make(f"{name}(digest=abcd1234)")
 
 
