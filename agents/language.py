@@ -21,7 +21,7 @@ from agents.manners import (
     contradiction,
     source_of,
 )
-from agents.memory import Kept, Limits, Memory, Recall
+from agents.memory import TELLERS, Kept, Limits, Memory, Recall, Telling
 from agents.models.model import ContextOverflow, Model, Sampling
 from agents.models.pool import Models
 from agents.models.pool import backend as backend_of
@@ -29,7 +29,7 @@ from agents.models.source import SMOLLM2, Api, Backend, Dtype, Source
 from agents.parsing import PARSER_VERSION, spoken
 from agents.prompts import Scene, reflection_prompt, turn_prompt
 from agents.prompts import templates as templates_of
-from agents.telling import one_line, opening_of, outcome, told, turns_of
+from agents.telling import one_line, opening_of, turns_of
 from games.errors import UserError
 from games.game import Game, Observation
 from games.seeding import derive
@@ -54,7 +54,8 @@ class Language(Agent):
     reflection_tokens of a reflection.
 
     What it remembers of earlier episodes: memory, their `history`, its own `reflection` on each, `both` or `none`.
-    At most: turns of an episode, episodes and reflections, the latest of each. templates: a folder with own prompts.
+    At most: turns of an episode, episodes and reflections, the latest of each. telling: in `words`, or `brief`, a line
+    a move and no instructions, for models that are trained. templates: a folder with own prompts.
     """
 
     pace = Pace.AWAITS
@@ -84,7 +85,8 @@ class Language(Agent):
         top_k: Count = 0,
         max_tokens: Count = 0,
         reflection_tokens: Limit = 256,
-        turns: Limit = 5,
+        telling: Telling = "words",
+        turns: Count = 5,
         episodes: Limit = 10,
         reflections: Limit = 10,
         templates: str = "",
@@ -98,8 +100,9 @@ class Language(Agent):
         self._manners = Manners(style, choice, legal)
         self._sampling = Sampling(temperature, top_p, top_k, max_tokens or TOKENS[style])
         self._reflection_tokens = reflection_tokens
-        self._templates = templates_of(templates)
-        self._memory = Memory(memory, Limits(turns, episodes, reflections))
+        self._templates = templates_of(templates, telling)
+        self._teller = TELLERS[telling]
+        self._memory = Memory(memory, Limits(turns, episodes, reflections), telling)
         self._models = setup.models
         self._attempt = 0
         self._said = self._refusal = ""
@@ -108,7 +111,7 @@ class Language(Agent):
     def misfit(cls, game: Game, **params: Any) -> str | None:
         """It plays any game; parameters that contradict each other, or templates that cannot be used, fit none."""
         try:
-            templates_of(params["templates"])
+            templates_of(params["templates"], params["telling"])
         except UserError as error:
             return str(error)
         return contradiction(params)
@@ -166,7 +169,7 @@ class Language(Agent):
 
         A lesson may be empty: it is recorded, and not told later.
         """
-        ending = outcome(trajectory, self.setup.game.spec, spoken(self._said))
+        ending = self._teller.ending(trajectory, self.setup.game.spec, spoken(self._said))
         reflection = await self._look_back(trajectory, ending) if self._memory.reflects else None
         self._memory.close(trajectory, ending, reflection.text if reflection else "")
         self._attempt, self._said, self._refusal = 0, "", ""
@@ -182,7 +185,7 @@ class Language(Agent):
             prompt = reflection_prompt(self._templates, scene, trajectory, ending)
             return await model.generate(prompt, sampling, seed)
 
-        turns = told(opening_of(trajectory), turns_of(trajectory), trajectory.seat)
+        turns = self._teller.turns(opening_of(trajectory), turns_of(trajectory), trajectory.seat, None)
         said, dropped = await _fitting(Recall((), self._memory.reflections, turns), asked)
         return Reflection(lesson(said.raw), (_noted(said, dropped),))
 

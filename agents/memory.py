@@ -1,14 +1,38 @@
 """What a language agent remembers of a match: its turns, its earlier episodes and its reflections."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from agents import brief, telling
 from agents.agent import Trajectory
-from agents.telling import Turn, episode_in_words, told
-from games.game import Action, Event, Observation
+from agents.telling import Turn
+from games.game import Action, Event, GameSpec, Observation
 
 Kept: TypeAlias = Literal["none", "history", "reflection", "both"]
 """What is kept of earlier episodes: how they went, the agent's reflections on them, both, or nothing."""
+
+Telling: TypeAlias = Literal["words", "brief"]
+"""How it is told: in sentences, or in the fewest words, for models that learn what they mean."""
+
+
+class Teller(NamedTuple):
+    """The functions that put what is remembered into words."""
+
+    turns: Callable[[Sequence[Event], Sequence[Turn], int, int | None], list[str]]
+    """Of what was seen before the first turn, the turns, the seat, and how many are told at most: an entry a turn."""
+    episode: Callable[[Trajectory, str, int], str]
+    """Of an episode, how it ended, and how many turns are told at most."""
+    ending: Callable[[Trajectory, GameSpec, str], str]
+    """How an episode ended, with the seat's last answer."""
+
+
+TELLERS: Mapping[Telling, Teller] = MappingProxyType(
+    {
+        "words": Teller(telling.told, telling.episode_in_words, telling.outcome),
+        "brief": Teller(brief.moves, brief.episode, brief.ending),
+    }
+)
 
 
 class Limits(NamedTuple):
@@ -50,8 +74,9 @@ class Recall(NamedTuple):
 class Memory:
     """The memory of one agent in one match. Nothing but what its seat saw ever goes in."""
 
-    def __init__(self, kept: Kept, limits: Limits) -> None:
+    def __init__(self, kept: Kept, limits: Limits, telling: Telling = "words") -> None:
         self._kept = kept
+        self._teller = TELLERS[telling]
         self._limits = limits
         self._past: list[str] = []
         self._reflections: list[str] = []
@@ -85,7 +110,7 @@ class Memory:
 
     def recall(self, seat: int) -> Recall:
         """What is told at a decision."""
-        turns = told(self._opening, self._turns, seat, self._limits.turns)
+        turns = self._teller.turns(self._opening, self._turns, seat, self._limits.turns)
         return Recall(self._past[-self._limits.episodes :], self.reflections, turns)
 
     @property
@@ -98,6 +123,6 @@ class Memory:
         if reflection:
             self._reflections.append(f"After episode {trajectory.episode}: {reflection}")
         if self._kept in ("history", "both"):
-            self._past.append(episode_in_words(trajectory, ending, self._limits.turns))
+            self._past.append(self._teller.episode(trajectory, ending, self._limits.turns))
         self.episode = trajectory.episode + 1
         self._opening, self._turns, self._now = (), [], None

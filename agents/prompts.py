@@ -9,7 +9,7 @@ from string import Template
 from typing import NamedTuple
 
 from agents.agent import Trajectory
-from agents.memory import Recall
+from agents.memory import Recall, Telling
 from agents.models.model import Message
 from games.errors import UserError
 from games.game import Action, GameSpec, Observation
@@ -60,12 +60,13 @@ class Templates(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def templates(folder: str = "") -> Templates:
+def templates(folder: str = "", telling: Telling = "words") -> Templates:
     """The program's own templates, those of a folder in place of their namesakes. Read once a process.
 
     Raises UserError for a folder or file that cannot be used.
     """
-    texts = {name: files("agents").joinpath("templates", f"{name}.txt").read_text("utf-8") for name in PLACEHOLDERS}
+    place = files("agents").joinpath("templates", *(["brief"] if telling == "brief" else []))
+    texts = {name: place.joinpath(f"{name}.txt").read_text("utf-8") for name in PLACEHOLDERS}
     if folder:
         texts |= _own(Path(folder))
     return Templates(texts)

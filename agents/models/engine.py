@@ -74,6 +74,10 @@ class Engine(Generic[_R]):
         """Run something between two batches, in the thread of the model; waits for it, so never call it in a loop."""
         return self._thread.submit(work).result()
 
+    def close(self) -> None:
+        """End the thread; nothing may be asked any more."""
+        self._thread.shutdown(wait=True)
+
     def _settle(self, loop: asyncio.AbstractEventLoop) -> None:
         """Start a batch once the loop is quiet; must be called within the loop."""
         with self._lock:

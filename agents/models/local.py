@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NEEDED = ("torch", "transformers", "peft", "safetensors", "gguf", "filelock")
 
 
-class _Opened(NamedTuple):
+class Opened(NamedTuple):
     """A model with its adapter, and the engine that computes it."""
 
     weights: "Weights"
@@ -58,17 +58,30 @@ def traits(source: Source) -> Sequence[str]:
 
 async def open_model(source: Source, models: "Models") -> Model:
     """The model, ready to answer. Raises UserError as `check` does."""
-    return Local(source, await asyncio.to_thread(_opened, source), models)
+    name = "+".join(Path(part).name for part in (source.model, source.adapter) if part)
+    return Local(name, await asyncio.to_thread(_opened, source), models, source.price)
+
+
+def open_weights(name: str, weights: "Weights", models: "Models") -> Model:
+    """A model that is in this process already, and may change between batches; `name` is what answers are told by."""
+    return Local(name, Opened(weights, "", _engine(weights), weights.context), models)
+
+
+def close_weights(weights: "Weights") -> None:
+    """Forget the engine of weights that `open_weights` was called with."""
+    with _OPENING:
+        if (engine := _ENGINES.pop(weights, None)) is not None:
+            engine.close()
 
 
 class Local(Model):
     """A model in this process, as one run sees it."""
 
-    def __init__(self, source: Source, opened: _Opened, models: "Models") -> None:
-        self.name = "+".join(Path(part).name for part in (source.model, source.adapter) if part)
+    def __init__(self, name: str, opened: Opened, models: "Models", price: tuple[float, float] | None = None) -> None:
+        self.name = name
         self._opened = opened
         self._models = models
-        self._price = source.price
+        self._price = price
 
     async def generate(
         self, prompt: Sequence[Message], sampling: Sampling, seed: int, choices: Sequence[str] = ()
@@ -136,7 +149,7 @@ class Local(Model):
         return price
 
 
-def _opened(source: Source) -> _Opened:
+def _opened(source: Source) -> Opened:
     """A source's model and adapter, loaded unless they are already. Raises UserError."""
     adapter = folder.adapter_folder(source.adapter) if source.adapter else None
     path = None if source.model == SMOLLM2 else folder.model_folder(source.model)
@@ -152,7 +165,7 @@ def _opened(source: Source) -> _Opened:
     called = ""
     if adapter is not None:
         called = engine.run(lambda: weights.adapter(source.adapter, adapter))
-    return _Opened(weights, called, engine, _context(source, weights))
+    return Opened(weights, called, engine, _context(source, weights))
 
 
 def _context(source: Source, weights: "Weights") -> int | None:

@@ -35,14 +35,11 @@ class _Key(NamedTuple):
 class Weights:
     """A base model, ready to compute, and the adapters on it. All but `of` is for the thread that computes."""
 
-    def __init__(self, name: str, key: _Key) -> None:
-        """Raises UserError for a folder that transformers cannot load as a chat model."""
+    def __init__(self, name: str, model: Any, tokenizer: Any) -> None:
+        """`model` stays where it is, and may be trained between batches. Raises UserError if it is no chat model."""
         self.name = name
-        self.model: Any
-        with quiet():
-            self.model, tokenizer = _loaded(name, key)
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model.to(self.device).eval()
+        self.model = model
+        self.device: torch.device = model.device
         self.chat = Chat(name, tokenizer)
         self.vocabulary = _vocabulary(self.model, tokenizer, self.chat)
         # What the folder says of sampling is not what was asked for: temperature, penalties, suppressed tokens.
@@ -56,11 +53,17 @@ class Weights:
 
     @staticmethod
     def of(name: str, path: Path, dtype: Dtype) -> "Weights":
-        """The weights in a folder, loaded unless they are already. Raises UserError as the constructor does."""
+        """The weights in a folder, loaded unless they are already.
+
+        Raises UserError for a folder that transformers cannot load as a chat model.
+        """
         key = _Key(path, folder.digest(path), precision(dtype))
         with _LOADING:
             if key not in _LOADED:
-                _LOADED[key] = Weights(name, key)
+                with quiet():
+                    model, tokenizer = _loaded(name, key)
+                model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+                _LOADED[key] = Weights(name, model, tokenizer)
             return _LOADED[key]
 
     def adapter(self, name: str, path: Path) -> str:

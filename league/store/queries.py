@@ -1,28 +1,24 @@
 """What is asked of a store: matches, results between agents, and the derived tables of ratings."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from agents.generation import Generation
 from games.errors import UserError
 from games.spec import near
 from league.store.fold_order import OUTCOMES, slices
+from league.store.records import stored
 from league.store.rows import (
     OVERALL,
     Counts,
     CrossRow,
     EpisodeRow,
     EpisodeSolved,
-    GenerationRow,
     MatchRecord,
     MatchRow,
-    ReflectionRow,
     Standing,
     Tally,
-    TurnRow,
 )
 from league.store.store import Store
 
@@ -125,9 +121,6 @@ FROM counted c JOIN wholes w USING (game, agent, deals, planned)
 ORDER BY c.game, c.planned DESC, c.deals, c.agent, c.episode
 """
 
-_PLACE = GenerationRow._fields[:-1]
-"""Columns of `generations` that say where an answer belongs."""
-
 _STANDINGS = """
 SELECT pool, rank() OVER (PARTITION BY pool ORDER BY mu - 3 * sigma DESC) AS rank, agent, mu, sigma,
        mu - 3 * sigma AS conservative, matches, wins, draws, losses, score, faults, void,
@@ -164,28 +157,6 @@ def episodes(store: Store, match_ids: Sequence[str]) -> list[EpisodeRow]:
     )
 
 
-def record_of(tables: Mapping[str, pa.Table]) -> MatchRecord:
-    """The same for a match that is in no store: from its rows by table, as they would be written."""
-
-    def rows(kind: type[Row], name: str) -> list[Row]:
-        return _rows(kind, tables[name].select(list(kind._fields))) if name in tables else []
-
-    (match,) = rows(MatchRow, "matches")
-    said = tables.get("generations")
-    return MatchRecord(
-        match,
-        rows(EpisodeRow, "episodes"),
-        sorted(rows(TurnRow, "turns"), key=lambda row: (row.episode, row.turn, row.attempt, row.seat)),
-        rows(ReflectionRow, "reflections"),
-        [] if said is None else sorted(generations_of(said.select([*_PLACE, *Generation._fields])), key=_order),
-    )
-
-
-def _order(row: GenerationRow) -> tuple[int, ...]:
-    """Where an answer stands in its match; a reflection after all turns of its episode."""
-    return row.episode, row.turn is None, row.turn or 0, row.seat, row.attempt, row.number
-
-
 def match_record(store: Store, match_id: str) -> MatchRecord:
     """One match by its id or the beginning of it.
 
@@ -204,44 +175,14 @@ def match_record(store: Store, match_id: str) -> MatchRecord:
     if len(found) > 1 and not exact:
         some = ", ".join([row.match_id for row in found[:3]])
         raise UserError(f"match {match_id} is ambiguous: {some}{' and more' if len(found) > 3 else ''}")
-    match = (exact or found)[0]
-    turns = store.query(
-        f"SELECT {_columns(TurnRow)} FROM turns WHERE match_id = ? ORDER BY episode, turn, attempt, seat",
-        [match.match_id],
-    )
-    reflections = store.query(
-        f"SELECT {_columns(ReflectionRow)} FROM reflections WHERE match_id = ? ORDER BY episode, seat", [match.match_id]
-    )
-    return MatchRecord(
-        *(match, episodes(store, [match.match_id]), _rows(TurnRow, turns)),
-        *(_rows(ReflectionRow, reflections), _generations(store, match.match_id)),
-    )
+    (record,) = stored(store, match_ids=[(exact or found)[0].match_id])
+    return record
 
 
 def specs(store: Store, names: Sequence[str]) -> dict[str, str]:
     """The specs of some agents of a store, by name."""
     found = store.query("SELECT name, spec FROM members WHERE name IN (SELECT unnest($names))", {"names": list(names)})
     return dict(_tuples(found))
-
-
-def _generations(store: Store, match_id: str) -> list[GenerationRow]:
-    """What language models answered in one match, in the order of episodes, turns, seats and attempts."""
-    found = store.query(
-        f"SELECT {', '.join(_PLACE)}, {_columns(Generation)} FROM generations WHERE match_id = ? "
-        "ORDER BY episode, turn NULLS LAST, seat, attempt, number",
-        [match_id],
-    )
-    return generations_of(found)
-
-
-def generations_of(table: pa.Table) -> list[GenerationRow]:
-    """The rows of a table `generations`, whose first columns say where and the others what."""
-    rows = []
-    for values in _tuples(table):
-        said = Generation(*values[len(_PLACE) :])
-        said = said._replace(sampling=json.loads(str(said.sampling)), notes=json.loads(str(said.notes)))
-        rows.append(GenerationRow(*(*values[: len(_PLACE)], said)))
-    return rows
 
 
 def count_matches(store: Store, tournament: str) -> int:
