@@ -54,7 +54,36 @@ CREATE TABLE ratings (
 DELETE FROM fitted;
 """
 
-MIGRATIONS: Mapping[int, str] = MappingProxyType({2: _WITH_GENERATIONS})
+_WITH_TRAINING = """
+CREATE TABLE training_runs (
+    run VARCHAR NOT NULL,
+    config VARCHAR NOT NULL,
+    versions VARCHAR NOT NULL,
+    seed BIGINT NOT NULL,
+    started TIMESTAMP NOT NULL
+);
+CREATE TABLE training_steps (
+    run VARCHAR NOT NULL,
+    step INTEGER NOT NULL,
+    metrics VARCHAR NOT NULL,
+    seconds DOUBLE NOT NULL,
+    created TIMESTAMP NOT NULL
+);
+CREATE TABLE checkpoints (
+    run VARCHAR NOT NULL,
+    step INTEGER NOT NULL,
+    path VARCHAR NOT NULL,
+    agent VARCHAR NOT NULL,
+    fingerprint VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL,
+    parent VARCHAR,
+    base VARCHAR NOT NULL,
+    metrics VARCHAR NOT NULL,
+    created TIMESTAMP NOT NULL
+);
+"""
+
+MIGRATIONS: Mapping[int, str] = MappingProxyType({2: _WITH_GENERATIONS, 3: _WITH_TRAINING})
 """Version -> the SQL that leads to it from the version before. `schema.sql` always shows the newest; version 1 was its
 first. A change of the schema adds an entry here and edits `schema.sql`."""
 

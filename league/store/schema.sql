@@ -111,6 +111,35 @@ CREATE TABLE generations (         -- every answer of a language model, as it wa
     notes VARCHAR NOT NULL         -- what the agent adds, as JSON
 );
 
+CREATE TABLE training_runs (
+    run VARCHAR NOT NULL,          -- its name
+    config VARCHAR NOT NULL,       -- the whole resolved configuration as JSON
+    versions VARCHAR NOT NULL,     -- versions of this package and what it trains with, as JSON
+    seed BIGINT NOT NULL,
+    started TIMESTAMP NOT NULL     -- UTC
+);
+
+CREATE TABLE training_steps (
+    run VARCHAR NOT NULL,
+    step INTEGER NOT NULL,         -- the update, from 1
+    metrics VARCHAR NOT NULL,      -- numbers by name, as JSON; null for what was not finite
+    seconds DOUBLE NOT NULL,
+    created TIMESTAMP NOT NULL     -- UTC, when it was done
+);
+
+CREATE TABLE checkpoints (         -- weights on disk, and what they came from
+    run VARCHAR NOT NULL,
+    step INTEGER NOT NULL,         -- updates up to it
+    path VARCHAR NOT NULL,
+    agent VARCHAR NOT NULL,        -- the name by which it plays
+    fingerprint VARCHAR NOT NULL,  -- what the agent is, its name left out
+    digest VARCHAR NOT NULL,       -- of the weights
+    parent VARCHAR,                -- digest of the weights that it came from; NULL for none
+    base VARCHAR NOT NULL,         -- the model that it builds on
+    metrics VARCHAR NOT NULL,      -- as in training_steps
+    created TIMESTAMP NOT NULL     -- UTC, when it was saved
+);
+
 ---------------------------------------------------------------------------------------------------- derived
 
 CREATE TABLE ratings (

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +20,8 @@ from league.store.registration import Member, Tournament
 
 __all__ = ["Member", "Store", "StoreWarning", "Tournament"]
 
+Kept = TypeVar("Kept")
+
 READ_PATIENCE = 30.0
 """Seconds that reading, registering and replacing wait for another process."""
 WRITE_PATIENCE = 5.0
@@ -28,6 +30,8 @@ SPILLING_PATIENCE = 0.25
 """The same, while the process that made the last write spill may still be there."""
 _MISTAKES = (duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError)
 """What DuckDB raises when rows do not fit the tables: no state of the file can cause it."""
+_TRAINING = ("training_runs", "training_steps", "checkpoints")
+"""The tables of training."""
 
 
 class StoreWarning(UserWarning):
@@ -57,6 +61,7 @@ class Store:
         self._notify = notify
         self._patience = WRITE_PATIENCE
         self._registered: dict[str, tuple[Tournament, tuple[Member, ...]]] = {}
+        self._runs: dict[str, pa.Table] = {}
 
     def ensure(self) -> None:
         """Make the file unless it exists, bring an old schema up to date, merge what waits: it can be written."""
@@ -70,7 +75,7 @@ class Store:
         another agent.
         """
         known = tuple(members)
-        with self._writing(READ_PATIENCE) as connection, _transaction(connection):
+        with self.transaction() as connection:
             ordinal = registration.register(connection, tournament, known, self.path)
         self._registered[tournament.tournament] = (tournament, known)
         return ordinal
@@ -87,24 +92,38 @@ class Store:
         they spill likewise and RunError says so; only if they cannot spill either they are lost, and it says that.
         """
         batch = batches.checked(tables)
-        try:
-            with self._writing(self._patience) as connection, _transaction(connection):
-                registration.remember(connection, **registration.tables(self._registered.values()))
-                inserted = batches.insert(connection, batch)
-        except _MISTAKES as error:
-            raise ValueError(f"rows that do not fit the tables of a store: {one_line(error)}") from error
-        except BusyError as busy:
-            self._patience = SPILLING_PATIENCE
-            self._notify(f"{busy}; {self._spill(batch, busy)}")
-            return _count(batch)
-        except (UserError, RunError) as error:
-            raise RunError(f"{error}; {self._spill(batch, error)}") from error
-        self._patience = WRITE_PATIENCE
-        return inserted
+
+        def insert(connection: duckdb.DuckDBPyConnection) -> int:
+            registration.remember(connection, **registration.tables(self._registered.values()))
+            return batches.insert(connection, batch)
+
+        return self._insert_or_spill(batch, insert, _count(batch))
+
+    def keep(self, tables: Mapping[str, pa.Table]) -> None:
+        """Add rows of `training_steps` and `checkpoints` in one transaction, each in the place of the one of the same
+        run and step, if there is one; a table has each of its steps once.
+
+        The runs that were remembered are added where they are missing. Rows spill as those of `write` do.
+        """
+        self._insert_or_spill(tables, lambda connection: _put(connection, {**self._remembered(), **tables}), None)
+
+    def remember(self, run: str, row: pa.Table) -> None:
+        """Take a registered row of `training_runs` along with whatever is kept from now on: the file may be replaced
+        by another meanwhile."""
+        self._runs[run] = row
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for one transaction: committed when the block ends, taken back when it raises.
+
+        No other method of a store may be called inside the block, since all of them take turns.
+        """
+        with self._writing(READ_PATIENCE) as connection, _transaction(connection):
+            yield connection
 
     def replace(self, tables: Mapping[str, pa.Table | pa.RecordBatchReader]) -> None:
         """Empty derived tables and fill them with these rows, in one transaction."""
-        with self._writing(READ_PATIENCE) as connection, _transaction(connection):
+        with self.transaction() as connection:
             for name, rows in tables.items():
                 connection.execute(f"DELETE FROM {name}")
                 batches.append(connection, name, rows)
@@ -193,26 +212,49 @@ class Store:
         """Take in one batch and remove its file. Dying between the two is harmless: a batch may be merged twice."""
         try:
             tables = spill.load(waiting)
+            training = {name: tables.pop(name) for name in _TRAINING if name in tables}
             with _transaction(connection):
                 registration.remember(connection, tables.pop("tournaments"), tables.pop("members"))
                 batches.insert(connection, batches.checked(tables))
+                _put(connection, training)
         except (*_MISTAKES, ValueError, KeyError) as error:
             kept = spill.set_aside(waiting)
             self._notify(f"store {self.path} does not take the rows in {kept}, which stay there: {one_line(error)}")
             return
         spill.merged(waiting)
 
+    def _remembered(self) -> dict[str, pa.Table]:
+        return {"training_runs": pa.concat_tables(self._runs.values())} if self._runs else {}
+
+    def _insert_or_spill(
+        self, batch: Mapping[str, pa.Table], insert: Callable[[duckdb.DuckDBPyConnection], Kept], spilled: Kept
+    ) -> Kept:
+        """What `insert` returns after its transaction, or `spilled` where the rows wait beside the store instead."""
+        try:
+            with self._writing(self._patience) as connection, _transaction(connection):
+                inserted = insert(connection)
+        except _MISTAKES as error:
+            raise ValueError(f"rows that do not fit the tables of a store: {one_line(error)}") from error
+        except BusyError as busy:
+            self._patience = SPILLING_PATIENCE
+            self._notify(f"{busy}; {self._spill(batch, busy)}")
+            return spilled
+        except (UserError, RunError) as error:
+            raise RunError(f"{error}; {self._spill(batch, error)}") from error
+        self._patience = WRITE_PATIENCE
+        return inserted
+
     def _spill(self, batch: Mapping[str, pa.Table], cause: Exception) -> str:
         """Keep a batch beside the store and say where; raises RunError if that fails too."""
         place = spill.folder(self._file)
         try:
-            spill.save(self._file, {**batch, **registration.tables(self._registered.values())})
+            spill.save(self._file, {**batch, **registration.tables(self._registered.values()), **self._remembered()})
         except OSError as error:
             raise RunError(
-                f"{cause}; {place} cannot be written either ({one_line(error)}), so the last {_count(batch)} finished "
-                "matches are lost; all that were written before are kept"
+                f"{cause}; {place} cannot be written either ({one_line(error)}), so the last {_amount(batch)} are "
+                "lost; all that were written before are kept"
             ) from error
-        return f"{_count(batch)} finished matches wait in {place} until the store can be written"
+        return f"{_amount(batch)} wait in {place} until the store can be written"
 
 
 @contextlib.contextmanager
@@ -229,3 +271,22 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 def _count(batch: Mapping[str, pa.Table]) -> int:
     return len(batch["matches"].column("match_id").unique()) if "matches" in batch else 0
+
+
+def _amount(batch: Mapping[str, pa.Table]) -> str:
+    """How much a batch holds, for a person."""
+    steps = [rows.num_rows for name, rows in batch.items() if name in _TRAINING]
+    return f"{sum(steps)} rows of training" if steps else f"{_count(batch)} finished matches"
+
+
+def _put(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
+    """Add rows of training inside the open transaction. Of a step that is there already the newer row stays, of a run
+    the first."""
+    for name, rows in tables.items():
+        connection.register("arriving", rows)
+        if name == "training_runs":
+            connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM arriving ANTI JOIN {name} USING (run)")
+        else:
+            connection.execute(f"DELETE FROM {name} o USING arriving n WHERE o.run = n.run AND o.step = n.step")
+            connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM arriving")
+        connection.unregister("arriving")
