@@ -1,23 +1,19 @@
 """What a tournament is told: one pydantic model for the command line's flags and a TOML file's keys."""
 
 import os
-import re
-import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from agents.models.limits import ModelLimits
 from arena.rules import MatchRules
-from games.errors import UserError
-from games.spec import near
+from league.toml import from_file, made
 
 _NEEDED = {
     "games": "no game is named; name one with --game GAME, or games = [...] in a file",
     "agents": "no agent is named; name some with --agent SPEC, or agents = [...] in a file",
 }
-_EXPECTED = {"tuple_type": "input should be a list, as in [...]"}
 
 
 class TournamentConfig(ModelLimits, MatchRules):
@@ -65,29 +61,19 @@ class TournamentConfig(ModelLimits, MatchRules):
         return ModelLimits(**{key: getattr(self, key) for key in ModelLimits.model_fields})
 
 
-_M = TypeVar("_M", bound=BaseModel)
-
-
 def rules_of(values: dict[str, Any]) -> MatchRules:
     """Make the rules of a match. Raises UserError with one line: the key, its value and what is expected."""
-    return _made(MatchRules, values)
+    return made(MatchRules, values)
 
 
 def limits_of(values: dict[str, Any]) -> ModelLimits:
     """Make the limits of a run's language models. Raises UserError as `rules_of` does."""
-    return _made(ModelLimits, values)
+    return made(ModelLimits, values)
 
 
 def checked(values: dict[str, Any]) -> TournamentConfig:
     """Make the configuration of a tournament. Raises UserError as `rules_of` does."""
-    return _made(TournamentConfig, values)
-
-
-def _made(model: type[_M], values: dict[str, Any]) -> _M:
-    try:
-        return model(**values)
-    except ValidationError as error:
-        raise UserError(_first_fault(error)[1]) from None
+    return made(TournamentConfig, values, _NEEDED)
 
 
 def from_toml(path: Path, flags: dict[str, Any]) -> TournamentConfig:
@@ -95,46 +81,4 @@ def from_toml(path: Path, flags: dict[str, Any]) -> TournamentConfig:
 
     Raises UserError for what is no TOML, no key, or no such value: file, line and key are named.
     """
-    text, values = _read(path)
-    for key in values:
-        if key not in TournamentConfig.model_fields:
-            place = f"{path}, line {line_of(text, key)}"
-            raise UserError(f"{place}: no key {key!r}; {near(key, TournamentConfig.model_fields)}")
-    try:
-        return TournamentConfig(**{**values, **flags})
-    except ValidationError as error:
-        key, words = _first_fault(error)
-        at_fault = f"{path}, line {line_of(text, key)}: " if key in values and key not in flags else ""
-        raise UserError(at_fault + words) from None
-
-
-def _read(path: Path) -> tuple[str, dict[str, Any]]:
-    """The text of a TOML file and its keys."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        return text, tomllib.loads(text)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"cannot read {path}: it is not UTF-8 text ({error.reason})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: {error}") from None
-
-
-def line_of(text: str, key: str) -> int:
-    """The line (from 1) that sets a top-level key or opens a table of that name; 1 if it cannot be found."""
-    found = re.search(rf"""^[ \t]*(\[+[ \t]*)?["']?{re.escape(key)}["']?[ \t]*[=.\]]""", text, re.MULTILINE)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
-
-
-def _first_fault(error: ValidationError) -> tuple[str, str]:
-    """The key that the first fault is about, and the fault in words."""
-    fault = error.errors(include_url=False)[0]
-    key = str(fault["loc"][0]) if fault["loc"] else ""
-    if fault["type"] in ("missing", "too_short") and key in _NEEDED:
-        return key, _NEEDED[key]
-    place = ".".join(str(part) for part in fault["loc"])
-    expected = _EXPECTED.get(fault["type"]) or fault["msg"][0].lower() + fault["msg"][1:]
-    if key == "on_fault":
-        expected = "choices: forfeit, fallback, retry(N)"
-    return key, f"{place} = {fault['input']!r}: {expected}"
+    return from_file(TournamentConfig, path, flags, _NEEDED)
