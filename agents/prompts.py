@@ -50,13 +50,21 @@ class Templates(NamedTuple):
 
         A paragraph of the template all of whose values are empty is left out.
         """
-        shown = {key: plain(value) for key, value in values.items()}
-        paragraphs = []
-        for paragraph in _BLANK.split(self.texts[name].strip()):
-            names = Template(paragraph).get_identifiers()
-            if not names or any([shown[name] for name in names]):
-                paragraphs.append(Template(paragraph).substitute(shown))
-        return "\n\n".join(paragraphs)
+        shown = {key: plain(value) if value else "" for key, value in values.items()}
+        return "\n\n".join(
+            [
+                paragraph.substitute(shown)
+                for paragraph, names in _paragraphs(self.texts[name])
+                if not names or any([shown[name] for name in names])
+            ]
+        )
+
+
+@lru_cache(maxsize=512)
+def _paragraphs(text: str) -> Sequence[tuple[Template, Sequence[str]]]:
+    """The paragraphs of a template with the names in them: to find these takes longer than to fill a prompt."""
+    paragraphs = [Template(paragraph) for paragraph in _BLANK.split(text.strip())]
+    return [(paragraph, paragraph.get_identifiers()) for paragraph in paragraphs]
 
 
 @lru_cache(maxsize=64)
