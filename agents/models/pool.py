@@ -66,7 +66,7 @@ class Models:
         self.spending = Spending(self.limits)
         self.threads = threads
         self.tell = tell
-        self._made: dict[Source, asyncio.Task[Model]] = {}
+        self._made: dict[Source, asyncio.Future[Model]] = {}
 
     async def get(self, source: Source) -> Model:
         """The model of a source. Raises UserError for one that cannot be had as asked, such as a missing extra."""
@@ -74,6 +74,12 @@ class Models:
         if made is None:
             made = self._made[source] = asyncio.create_task(backend(source).open_model(source, self))
         return await asyncio.shield(made)
+
+    def put(self, source: Source, model: Model) -> None:
+        """Serve a source with a model that is there already, in the place of its back end's. Within the event loop."""
+        made: asyncio.Future[Model] = asyncio.get_running_loop().create_future()
+        made.set_result(model)
+        self._made[source] = made
 
     async def close(self) -> None:
         """Let go of the connections and engines of this run."""
