@@ -21,6 +21,7 @@ TABLE: dict[str, str] = {
     "best_response": "agents.best_response:BestResponse",
     "biased": "agents.constant:Biased",
     "cfr": "agents.equilibrium:Cfr",
+    "checkpoint": "agents.checkpoint:Checkpoint",
     "counter_last": "agents.last_throw:CounterLast",
     "heuristic": "agents.heuristic:Heuristic",
     "human": "agents.human:Human",

@@ -31,9 +31,11 @@ MARK = "windows.json"
 class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at the same whether or not it is installed
     """Trains on windows of samples.
 
-    `windows` are taken one after the other, each with per_device_train_batch_size * steps_per_generation rows for every
-    process. A run that is taken up again from a checkpoint goes on with the window after the last one that counted; it
-    must be given the same windows. Raises ValueError for settings under which the loss would be another than it says.
+    `windows` are taken one after the other; each is split into steps_per_generation parts of every process. A run that
+    is taken up again from a checkpoint goes on with the window after the last one that counted; it must be given the
+    same windows, which `digest` tells (worked out from all of them, where it is not given). `entropy` are the weights
+    of the entropy in the first and the last window; between them it changes linearly.
+    Raises ValueError for settings under which the loss would be another than it says.
     """
 
     def __init__(
@@ -43,6 +45,8 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
         windows: Sequence[Window],
         processing_class: Any,
         correction: Correction = "bypass",
+        digest: str | None = None,
+        entropy: tuple[float, float] | None = None,
         **more: Any,
     ) -> None:
         if args.loss_type != "dapo":
@@ -60,29 +64,33 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             **more,
         )
         self._windows = windows
-        self._digest = digest_of(windows)
+        self._digest = digest_of(windows) if digest is None else digest
+        self.idle = False
+        """Whether the window at hand has nothing to learn from: its steps change nothing."""
         self._taken: int | None = None
         self._correction = correction
+        self._entropy = entropy
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        """The next window of this process, padded. Raises ValueError for one of another size."""
+        """The next window of this process, padded. Raises ValueError for one that cannot be split."""
         del inputs
         window, processes = self._next(), self.accelerator.num_processes
-        rows = self.args.per_device_train_batch_size * self.args.steps_per_generation
-        if len(window) != rows * processes:
+        parts = self.args.steps_per_generation
+        if not window or len(window) % (parts * processes):
             raise ValueError(
-                f"a window has {len(window)} rows, and {rows} for each of {processes} processes are wanted"
+                f"a window of {len(window)} rows cannot be split into {parts} parts of {processes} processes"
             )
         self._check(window)
         own = batch(share(window, self.accelerator.process_index, processes), self._pad(), self.accelerator.device)
         tokens = self.accelerator.gather(own.completion_mask_BT.sum()).sum()
+        self.idle = not bool(tokens)
         found = {
             "prompt_ids": own.prompt_ids_BP,
             "prompt_mask": own.prompt_mask_BP,
             "completion_ids": own.completion_ids_BT,
             "completion_mask": own.completion_mask_BT,
             "advantages": own.advantages_BT,
-            "num_items_in_batch": tokens,
+            "num_items_in_batch": tokens.clamp(min=1),
         }
         self._correct(own, found)
         if self.beta != 0.0:
@@ -99,6 +107,9 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
             step = self.state.global_step + 1
             raise ValueError(f"step {step} wants window {self._taken + 1}, and there are {len(self._windows)}")
         self._taken += 1
+        if self._entropy is not None:
+            first, last = self._entropy
+            self.entropy_coef = first + (last - first) * (self._taken - 1) / max(len(self._windows) - 1, 1)
         return self._windows[self._taken - 1]
 
     def train(self, resume_from_checkpoint: str | None = None, **more: Any) -> Any:
@@ -172,7 +183,7 @@ class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at th
                     [own.prompt_mask_BP, (own.completion_ids_BT != self._pad()) | (own.completion_mask_BT > 0)], 1
                 ),
                 own.completion_ids_BT.size(1),
-                batch_size=self.args.per_device_train_batch_size,
+                batch_size=max(1, len(own.prompt_ids_BP) // self.args.steps_per_generation),
             )[0]
         return found
 

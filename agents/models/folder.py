@@ -62,14 +62,14 @@ def digest(folder: Path) -> str:
         for file in sorted(folder.iterdir()):
             if file.suffix in (*_SMALL, WEIGHTS) and file.is_file():
                 hashed.update(repr((file.name, file.stat().st_size)).encode())
-                for part in _parts(file):
+                for part in parts(file):
                     hashed.update(part)
     except OSError as error:
         raise UserError(f"{folder} cannot be read: {error.strerror}") from error
     return hashed.hexdigest()
 
 
-def _parts(file: Path) -> Iterator[bytes]:
+def parts(file: Path) -> Iterator[bytes]:
     """The bytes of a file that count."""
     with file.open("rb") as opened:
         size = file.stat().st_size

@@ -5,7 +5,7 @@ at a time and stops: an action is one decision, as it is for a classical agent.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,8 +39,8 @@ class Size(NamedTuple):
     hidden: int = 64
 
 
-def build(folder: Path, prompts: Sequence[str], actions: Iterable[str], size: Size, seed: int) -> None:
-    """Write a model for prompts like these, which answers with one of these actions, into a folder.
+def build(folder: Path, lines: Mapping[str, int], actions: Iterable[str], size: Size, seed: int) -> None:
+    """Write a model into a folder, for prompts of these lines, each met so often, that answers with one of the actions.
 
     Raises UserError for a width that cannot be split into heads, and for more actions than a model may have.
     """
@@ -50,7 +50,7 @@ def build(folder: Path, prompts: Sequence[str], actions: Iterable[str], size: Si
         raise UserError(
             f"tiny(layers={size.layers},hidden={size.hidden}): hidden is a multiple of {HEAD}, layers from 1"
         )
-    tokenizer = _tokenizer(prompts, actions)
+    tokenizer = _tokenizer(lines, actions)
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -73,21 +73,19 @@ def build(folder: Path, prompts: Sequence[str], actions: Iterable[str], size: Si
         tokenizer.save_pretrained(folder)
 
 
-def _tokenizer(prompts: Sequence[str], actions: Iterable[str]) -> "PreTrainedTokenizerFast":
+def _tokenizer(met: Mapping[str, int], actions: Iterable[str]) -> "PreTrainedTokenizerFast":
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     answers = [f"{OPEN}{action}{CLOSE}" for action in sorted(set(actions))]
     if not 0 < len(answers) <= MOST_ACTIONS:
         raise UserError(f"a tiny model needs 1 to {MOST_ACTIONS} actions, and {len(answers)} were met")
-    met = Counter([line.strip() for prompt in prompts for line in prompt.splitlines() if line.strip()])
     lines = [line for line, times in _ranked(met, MOST_LINES) if times >= OFTEN]
-    seldom = Counter({line: times for line, times in met.items() if line not in set(lines)})
     split = pre_tokenizers.Whitespace()
     words: Counter[str] = Counter()
-    for line, times in seldom.items():
+    for line in met.keys() - set(lines):
         for word, _ in split.pre_tokenize_str(line):
-            words[word] += times
+            words[word] += met[line]
     known = [*SPECIAL, UNKNOWN, *[word for word, _ in _ranked(words, MOST_WORDS)]]
     tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(known)}, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = split
@@ -107,6 +105,6 @@ def _tokenizer(prompts: Sequence[str], actions: Iterable[str]) -> "PreTrainedTok
     )
 
 
-def _ranked(met: "Counter[str]", most: int) -> list[tuple[str, int]]:
+def _ranked(met: Mapping[str, int], most: int) -> list[tuple[str, int]]:
     """The most frequent, in an order that does not depend on how they came."""
     return sorted(met.items(), key=lambda item: (-item[1], item[0]))[:most]

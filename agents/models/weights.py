@@ -60,8 +60,7 @@ class Weights:
         key = _Key(path, folder.digest(path), precision(dtype))
         with _LOADING:
             if key not in _LOADED:
-                with quiet():
-                    model, tokenizer = _loaded(name, key)
+                model, tokenizer = load(name, path, key.dtype)
                 model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
                 _LOADED[key] = Weights(name, model, tokenizer)
             return _LOADED[key]
@@ -109,9 +108,17 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _loaded(name: str, key: _Key) -> tuple[Any, Any]:
-    """Model and tokenizer of a folder; nothing in the folder is run."""
-    settings = folder.config(key.folder / "config.json")
+def load(name: str, path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
+    """Model and tokenizer of a folder; nothing in the folder is run.
+
+    Raises UserError for one that transformers cannot load as a chat model.
+    """
+    with quiet():
+        return _loaded(name, path, dtype)
+
+
+def _loaded(name: str, path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
+    settings = folder.config(path / "config.json")
     kind = settings.get("model_type")
     if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         if "auto_map" in settings:
@@ -119,10 +126,10 @@ def _loaded(name: str, key: _Key) -> tuple[Any, Any]:
         raise UserError(f"model {name}: model_type = {kind!r} is none that writes text")
     safe = {"local_files_only": True, "trust_remote_code": False}
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(key.folder, **safe)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path, **safe)
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
-            key.folder,
-            dtype=key.dtype,
+            path,
+            dtype=dtype,
             use_safetensors=True,
             attn_implementation="sdpa",
             output_loading_info=True,

@@ -6,7 +6,7 @@ import sys
 import click
 
 from games.errors import RunError, UserError
-from tui.cli import catalogue, doctor, matches, play, ratings, tournament
+from tui.cli import catalogue, doctor, matches, play, ratings, tournament, train
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -33,6 +33,7 @@ for command in (
     matches.matches,
     matches.replay,
     ratings.refit,
+    train.train,
     doctor.doctor,
 ):
     arena.add_command(command)

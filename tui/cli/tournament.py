@@ -1,13 +1,10 @@
 """`arena tournament`: play a tournament, go on where it stopped, show the standings."""
 
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from threading import Event
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +14,12 @@ from games.errors import RunError
 from league.config import TournamentConfig, checked, from_toml
 from tui.cli.options import field_options, given, json_option, store_option
 from tui.cli.output import narrate
+from tui.cli.stopping import EXIT_INTERRUPTED, stopped_by_ctrl_c
 from tui.cli.words import counted
 
 if TYPE_CHECKING:
     from league.plan import Plan
     from league.tournament import Outcome, Reached
-
-EXIT_INTERRUPTED = 130
 
 
 @click.command()
@@ -79,9 +75,9 @@ def _play(planned: "Plan", store: Any, place: str) -> "Outcome":
     """Play what is left, under a bar; what that cost is said also where it fails on the way."""
     from league.tournament import run
 
-    stop, spent, done = Event(), Spent(), 0
+    spent, done = Spent(), 0
     try:
-        with _stopped_by_ctrl_c(stop), _bar(planned.total) as show:
+        with stopped_by_ctrl_c() as stop, _bar(planned.total) as show:
 
             def tell(reached: "Reached", notices: Sequence[str]) -> None:
                 nonlocal spent, done
@@ -108,23 +104,6 @@ def _conclude(outcome: "Outcome", store: str) -> None:
 
 def _tell_kept(kept: int, total: int, store: str, next_step: str) -> None:
     narrate(f"stopped: {kept} of {total} matches are kept in {store}; {next_step}")
-
-
-@contextmanager
-def _stopped_by_ctrl_c(stop: Event) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) lets the run end in order, keeping what is finished; the second ends it at once."""
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

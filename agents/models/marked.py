@@ -1,0 +1,128 @@
+"""Checkpoints of training runs: a mark in the folder says what it is, and whether all of it is there.
+
+The mark is written last. What it says comes from elsewhere and is checked before it is believed.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.models import folder
+from agents.models.source import SMOLLM2
+from games.errors import UserError
+
+MARK = "metarena.json"
+"""Name of the mark."""
+FORMAT = 1
+TEMPLATES = "templates"
+"""Folder of prompts in it, where it has its own."""
+MANNERS = frozenset(
+    {
+        *("style", "choice", "legal", "retries", "temperature", "top_p", "top_k", "max_tokens", "reflection_tokens"),
+        *("memory", "telling", "turns", "episodes", "reflections", "context"),
+    }
+)
+"""Parameters of `llm` that a mark may state."""
+
+
+class Mark(BaseModel):
+    """What a checkpoint is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    format: int
+    name: str = Field(max_length=100)
+    """RUN@UPDATE."""
+    run: str
+    update: int
+    game: str
+    manners: dict[str, str | int | float]
+    """Parameters of `llm` that it was trained with."""
+    base: str | None
+    """Model that its adapter is for; None where all weights are here."""
+    base_digest: str | None
+    digest: str
+    """Of its weights."""
+    parent: str | None
+    """Digest of the weights that the run began with, where these were a checkpoint."""
+    files: dict[str, int]
+    """Name of each file that must be here, with its bytes."""
+    windows: str
+    """What the run trains on, as a digest: what it can be taken up with."""
+    metrics: dict[str, float | None]
+
+
+def read(name: str) -> tuple[Path, Mark]:
+    """The folder of a checkpoint and its mark. Raises UserError for none, a torn one and one of another base."""
+    place = Path(name).expanduser()
+    if not place.is_dir():
+        raise UserError(f"checkpoint {name}: there is no such folder")
+    place = place.resolve()
+    if not (place / MARK).is_file():
+        inner = sorted(place.glob(f"*/{MARK}"), key=lambda path: path.stat().st_mtime)
+        hint = f"; there is one in {inner[-1].parent}" if inner else ""
+        raise UserError(f"checkpoint {name}: it has no {MARK}, so it is none, or it was not saved to the end{hint}")
+    settings = folder.config(place / MARK)
+    if settings.get("format") != FORMAT:
+        raise UserError(f"checkpoint {name}: its format is {settings.get('format')!r:.40}, and {FORMAT} is read here")
+    try:
+        mark = Mark.model_validate(settings)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise UserError(f"checkpoint {name}: {MARK}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+    if unknown := sorted(mark.manners.keys() - MANNERS):
+        raise UserError(f"checkpoint {name}: {MARK}: manners has no {unknown[0]!r:.60}")
+    _whole(name, place, mark)
+    return place, mark
+
+
+def stamp(name: str) -> int:
+    """What changes when a checkpoint is written anew; 0 for none."""
+    mark = Path(name).expanduser() / MARK
+    return mark.stat().st_mtime_ns if mark.is_file() else 0
+
+
+def _whole(name: str, place: Path, mark: Mark) -> None:
+    """Raises UserError where a file is missing, or another one."""
+    for file, size in mark.files.items():
+        path = place / file
+        if Path(file).name != file or not path.is_file():
+            raise UserError(f"checkpoint {name}: it is torn, {file!r:.100} is missing")
+        if path.stat().st_size != size:
+            raise UserError(f"checkpoint {name}: it is torn, {file} has {path.stat().st_size} bytes in place of {size}")
+    if (found := digest(place)) != mark.digest:
+        raise UserError(f"checkpoint {name}: its weights are others ({found}) than its mark says ({mark.digest})")
+    if mark.base is not None and (base := base_digest(mark.base)) != mark.base_digest:
+        raise UserError(
+            f"checkpoint {name}: its adapter is for a model {mark.base} with digest {mark.base_digest}, "
+            f"and the one there has {base}"
+        )
+
+
+def digest(place: Path) -> str:
+    """16 hexadecimal digits of the weights in a folder: of their names, sizes, beginnings and ends."""
+    hashed = blake2b(digest_size=8)
+    for file in sorted(place.glob(f"*{folder.WEIGHTS}")):
+        hashed.update(repr((file.name, file.stat().st_size)).encode())
+        for part in folder.parts(file):
+            hashed.update(part)
+    return hashed.hexdigest()
+
+
+def base_digest(model: str) -> str:
+    """What a base model is, as a digest. Raises UserError for a folder that is none."""
+    from agents.models import smollm2
+
+    if model == SMOLLM2:
+        return blake2b(repr(smollm2.traits()).encode(), digest_size=8).hexdigest()
+    return digest(folder.model_folder(model))
+
+
+def parameters(place: Path, mark: Mark) -> Mapping[str, Any]:
+    """Parameters of `llm` that play a checkpoint as it was trained."""
+    templates = {"templates": str(place / TEMPLATES)} if (place / TEMPLATES).is_dir() else {}
+    weights = {"model": str(place)} if mark.base is None else {"model": mark.base, "adapter": str(place)}
+    return {**mark.manners, **weights, **templates}

@@ -1,0 +1,106 @@
+"""How a learner does against each opponent, by episode, with and without its memory: matches it does not learn from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agents.registry import Recipe
+from arena.match import MatchResult
+from games.game import Termination
+from games.seeding import derive
+from training.draw import Field, Line, Pool, line
+from training.policy import Policy
+
+ARMS = ("memory", "no memory")
+_FAULTS = {Termination.ILLEGAL, Termination.UNPARSABLE}
+
+
+class Plan(NamedTuple):
+    """What is played to look at a learner."""
+
+    pool: Pool
+    held_out: Sequence[Recipe]
+    matches: int
+    """Against each opponent in each seat."""
+    arms: Sequence[str]
+
+
+class Score(NamedTuple):
+    """How it did against one opponent, in one seat, in one arm."""
+
+    opponent: str
+    """The game's name for a task."""
+    held_out: bool
+    arm: str
+    seat: int
+    matches: int
+    returns: Sequence[float]
+    """Mean return in each episode, in the game's units."""
+    errors: Sequence[float]
+    """Standard errors of these means over matches."""
+    success: Sequence[float]
+    """Share of the matches in which the episode was won, or solved."""
+    faulty: float
+    """Share of its decisions that were illegal or could not be read."""
+
+    def told(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return self._asdict()
+
+
+def evaluate(policy: Policy, field: Field, plan: Plan, concurrent: int, stop: Event) -> list[Score]:
+    """Play and score; deals are the same at every look, for every opponent and in every arm."""
+    cases: list[tuple[str, bool, str, int]] = []
+    lines: list[Line] = []
+    members = [*[(member, False) for member in plan.pool.members], *[(member, True) for member in plan.held_out]]
+    for arm in plan.arms:
+        learner = field.learner if arm == ARMS[0] else _forgetful(field.learner)
+        for member, held in members if field.game.spec.seats > 1 else [(None, False)]:
+            for seat in field.seats:
+                for number in range(plan.matches):
+                    met = [member] * (field.game.spec.seats - 1) if member is not None else []
+                    seed = derive(field.seed, "evaluation", seat, number)
+                    asked = field._replace(learner=learner)
+                    lines.append(line(asked, met, seat, seed, 0, f"evaluation {arm} {held}"))
+                    cases.append((member.name if member is not None else field.game.spec.name, held, arm, seat))
+    results = {result.match.match_id: result for result in policy.play(lines, concurrent, stop)}
+    sorted_: dict[tuple[str, bool, str, int], list[MatchResult]] = {}
+    for case, played in zip(cases, lines, strict=True):
+        if (result := results.get(played.match.match_id)) is not None:
+            sorted_.setdefault(case, []).append(result)
+    return [_score(case, found) for case, found in sorted_.items()]
+
+
+def overall(scores: Sequence[Score], shares: Mapping[str, float], arm: str, held_out: bool) -> list[float]:
+    """Mean return by episode over the opponents of a kind: those of the pool by their shares, held out ones alike."""
+    some = [score for score in scores if score.arm == arm and score.held_out == held_out]
+    if not some:
+        return []
+    weights = [1.0 if held_out else shares.get(score.opponent, 1.0) for score in some]
+    return [float(np.average(values, weights=weights)) for values in zip(*[s.returns for s in some], strict=True)]
+
+
+def _forgetful(learner: Recipe) -> Recipe:
+    return replace(learner, params={**learner.params, "memory": "none"})
+
+
+def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> Score:
+    opponent, held, arm, first = case
+    returns, won, answers, faulty = [], [], 0, 0
+    for result in results:
+        seats = [record.order.index(first) for record in result.episodes]
+        returns.append([record.returns[seat] for seat, record in zip(seats, result.episodes, strict=True)])
+        won.append([record.success[seat] for seat, record in zip(seats, result.episodes, strict=True)])
+        for seat, record in zip(seats, result.episodes, strict=True):
+            faults = [note.fault for note in record.notes if note.seat == seat and note.fault is not None]
+            answers += len([mover for mover in record.turn_seats if mover == seat]) + len(faults)
+            faulty += len([fault for fault in faults if fault in _FAULTS])
+    table = np.array(returns)
+    errors = table.std(axis=0, ddof=1) / np.sqrt(len(table)) if len(table) > 1 else np.full(table.shape[1], np.nan)
+    return Score(
+        opponent, held, arm, first, len(table), table.mean(axis=0).tolist(), errors.tolist(),
+        np.array(won).mean(axis=0).tolist(), faulty / max(answers, 1),
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""The lines and actions that a game's players read and write, met by playing it at random."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from agents.agent import Agent, Decision, Pace, Setup
+from agents.generation import Generation
+from agents.language import Language
+from agents.manners import source_of
+from agents.models.model import Message, Model, Sampling, Scores
+from agents.models.pool import Models
+from agents.parsing import CLOSE, OPEN
+from agents.registry import Recipe, recipe
+from arena.match import play_match
+from games.game import Action, Observation
+from training.draw import Field, Pool, groups
+
+MATCHES = 64
+"""Of a round."""
+MOST_ROUNDS = 16
+MISTAKES = 0.05
+"""Share of answers that are none, so that what is told of them is met, too."""
+
+
+class Vocabulary(NamedTuple):
+    """What was met."""
+
+    lines: Mapping[str, int]
+    """Line of a prompt, without space around it -> how often."""
+    actions: frozenset[Action]
+
+
+def vocabulary(field: Field, pool: Pool, params: Mapping[str, Any]) -> Vocabulary:
+    """What an `llm` with these parameters reads in matches of a run, and what it may answer.
+
+    Opponents are those of the run and `random`. Rounds are played until one brings nothing new. Raises what
+    `play_match` raises.
+    """
+    lines: Counter[str] = Counter()
+    actions: set[Action] = set()
+    others = Pool([*pool.members, recipe("random")], [*pool.shares, sum(pool.shares) or 1.0])
+    for number in range(MOST_ROUNDS):
+        before = len(lines) + len(actions)
+        asyncio.run(_round(field._replace(run=f"{field.run} words"), others, number, params, lines, actions))
+        if len(lines) + len(actions) == before:
+            break
+    return Vocabulary(lines, frozenset(actions))
+
+
+async def _round(
+    field: Field, pool: Pool, number: int, params: Mapping[str, Any], lines: Counter[str], actions: set[Action]
+) -> None:
+    async def make(recipe: Recipe, setup: Setup) -> Agent:
+        if recipe is not field.learner:
+            return recipe.make(setup._replace(models=shared))
+        models, notebook = Models(), _Notebook(lines)
+        models.put(source_of(params), notebook)
+        return _Wanderer(setup._replace(models=models), notebook, actions, params)
+
+    shared = Models()
+    try:
+        for match, recipes in groups(field, pool, number, MATCHES, 1):
+            await play_match(match, field.game, recipes, make=make)
+    finally:
+        await shared.close()
+
+
+class _Wanderer(Language):
+    """A language agent that plays at random."""
+
+    pace = Pace.AWAITS
+
+    def __init__(self, setup: Setup, notebook: "_Notebook", actions: set[Action], params: Mapping[str, Any]) -> None:
+        super().__init__(setup, **params)
+        self._notebook = notebook
+        self._actions = actions
+        self._rng = random.Random(setup.seed)
+
+    async def act(self, observation: Observation) -> Decision:
+        """Say any action, now and then nothing."""
+        self._actions.update(observation.legal_actions)
+        action = self._rng.choice(observation.legal_actions)
+        self._notebook.answer = "" if self._rng.random() < MISTAKES else f"{OPEN}{action}{CLOSE}"
+        return await super().act(observation)
+
+
+class _Notebook(Model):
+    """Keeps what it is asked, and answers what it is told to."""
+
+    name = "notebook"
+
+    def __init__(self, lines: Counter[str]) -> None:
+        self._lines = lines
+        self.answer = ""
+
+    async def generate(
+        self, prompt: Sequence[Message], sampling: Sampling, seed: int, choices: Sequence[str] = ()
+    ) -> Generation:
+        """Note the lines of a prompt: see Model."""
+        for message in prompt:
+            self._lines.update([line.strip() for line in message.content.splitlines() if line.strip()])
+        return Generation(self.name, self.answer)
+
+    async def score(self, prompt: Sequence[Message], choices: Sequence[str]) -> Scores:
+        """Not asked for: a run that samples freely does not score."""
+        raise NotImplementedError
