@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.models.chat import Chat
 from agents.models.model import Message, Sampling
 from agents.models.source import Source
 from tests.local_models import ASK, answer
@@ -52,3 +53,12 @@ def test_a_template_without_system_gets_it_in_the_first_message(tmp_path: Path) 
         assert text == (
             "<|im_start|>user\nYou play rock paper scissors.\n\nYour move?<|im_end|>\n<|im_start|>assistant\n"
         )
+
+
+def test_the_tokens_of_a_prompt_are_the_same_again_whatever_was_done_with_them(tiny: Source) -> None:
+    chat = Chat("m", transformers.AutoTokenizer.from_pretrained(tiny.model))
+    first = chat.prompt_ids(ASK)
+    kept = list(first)
+    first.clear()
+    assert chat.prompt_ids(ASK) == kept
+    assert chat.prompt_ids([*ASK, Message("assistant", "rock")]) == kept + chat.text_ids("rock")

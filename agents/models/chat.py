@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -11,6 +12,9 @@ from games.errors import UserError, in_words
 _PRIVATE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 """Characters that mean nothing (Unicode's private use areas): they stand for what must not be read as a token."""
 _PROBE = "a message of the system"
+KNOWN = 512
+"""Prompts whose tokens are kept: many matches of a group come to the same position at about the same time. (A template
+that tells the date may tell it as it was when a prompt was first asked.)"""
 
 
 class Chat:
@@ -37,12 +41,16 @@ class Chat:
         if broken := [word for word in control if self._control_ids & set(self._plain(word))]:
             raise UserError(f"model {name}: its tokenizer cannot write {broken[0]!r} as plain text")
         self._takes_system = self._shows_system(name)
+        self._known = lru_cache(KNOWN)(self._tokens)
 
     def prompt_ids(self, prompt: Sequence[Message]) -> list[int]:
         """The tokens of a prompt that asks for an answer; a last message of the assistant's begins that answer.
 
         What messages say never becomes a token that steers the model, such as one that ends a message.
         """
+        return list(self._known(tuple(prompt)))
+
+    def _tokens(self, prompt: Sequence[Message]) -> Sequence[int]:
         told = list(prompt)
         begun = told.pop().content if told and told[-1].role == "assistant" else ""
         if not self._takes_system:
