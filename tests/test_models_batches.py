@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,11 +19,15 @@ from agents.models.engine import Engine
 from agents.models.model import Model, Sampling
 from agents.models.pool import Models, all_cores
 from agents.models.source import Source
-from tests.local_models import ASK, answer, with_model
+from tests.local_models import ASK, answer, forward, fresh_model, with_model
 from tests.tiny_model import tiny_folder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+
+from agents.models import batch  # noqa: E402
+from agents.models.row import Row  # noqa: E402
+from agents.models.weights import Weights  # noqa: E402
 
 
 def counting() -> tuple[Engine[int], list[list[int]], threading.Event]:
@@ -174,8 +179,6 @@ def test_threads_are_asked_for_before_each_batch_and_put_back(tiny: Source) -> N
 
 
 def test_weights_are_loaded_once_a_process(tiny: Source) -> None:
-    from agents.models.weights import Weights
-
     first = Weights.of("m", Path(tiny.model).resolve(), "float32")
     local.check(tiny)
     assert Weights.of("again", Path(tiny.model).resolve(), "float32") is first
@@ -185,8 +188,6 @@ def test_weights_are_loaded_once_a_process(tiny: Source) -> None:
 def test_a_dtype_that_is_not_named_is_one_that_the_machine_is_fast_with(tiny: Source) -> None:
     import torch
 
-    from agents.models.weights import Weights
-
     path = Path(tiny.model).resolve()
     chosen = Weights.of("m", path, "auto")
     assert chosen.model.dtype in (torch.float32, torch.bfloat16)
@@ -195,8 +196,6 @@ def test_a_dtype_that_is_not_named_is_one_that_the_machine_is_fast_with(tiny: So
 
 @pytest.mark.parametrize("scored", [False, True])
 def test_a_batch_that_nobody_waits_for_any_more_is_left_off_within_a_layer(tiny: Source, scored: bool) -> None:
-    from agents.models.weights import Weights
-
     layers = Weights.of("m", Path(tiny.model).resolve(), "float32").layers
     begun, cancelled, reached = threading.Event(), threading.Event(), []
 
@@ -249,17 +248,66 @@ def test_threads_of_a_model_sleep_while_they_wait_for_each_other(tiny: Source) -
 
 
 def test_short_answers_do_not_wait_for_long_ones(tiny: Source) -> None:
-    from agents.models.batch import Request, first_batch
-    from agents.models.row import Row
-    from agents.models.weights import Weights
-
     weights = Weights.of("m", Path(tiny.model).resolve(), "float32")
 
     def chosen(*lengths: int | None) -> list[int]:
         """Of answers of so many tokens, None for answers that are scored."""
         works = [[[1, 2]] if length is None else Row(Sampling(max_tokens=length), 0) for length in lengths]
-        return first_batch(weights, [Request([1, 2, 3], work, "", lambda: 1) for work in works])
+        return batch.first_batch(weights, [batch.Request([1, 2, 3], work, "", lambda: 1) for work in works])
 
     assert chosen(32, 256, 48, None, 64, 65) == [0, 2, 4]
     assert chosen(256, 32, 200, None) == [0, 2]
     assert chosen(None, 32, None) == [0, 2]
+
+
+def test_a_small_model_answers_more_at_once() -> None:
+    class Sized(NamedTuple):
+        """What is asked of weights: a model of one matrix."""
+
+        model: Any
+        device: Any = torch.device("cpu")
+        token_bytes: int = 1024
+
+    def taken(parameters: int) -> int:
+        weights: Any = Sized(torch.nn.Linear(1000, parameters // 1000, bias=False))
+        waiting = [batch.Request([1, 2, 3], Row(Sampling(max_tokens=1), 0), "", lambda: 1)] * 1000
+        return len(batch.first_batch(weights, waiting))
+
+    assert taken(batch.SMALL) == batch.MOST_ROWS
+    assert taken(batch.SMALL - 1000) == batch.SMALL_ROWS
+
+
+def drawn(folder: Path, prompts: Sequence[Sequence[int]], says_one: bool) -> tuple[list[Row], list[tuple[int, ...]]]:
+    """Answers of a token to some prompts, and the shapes of what the model computed.
+
+    `says_one` makes each token of the model one that ends an answer.
+    """
+    model, shapes = fresh_model(folder), list[tuple[int, ...]]()
+    if says_one:
+        model.config.eos_token_id = list(range(model.config.vocab_size))
+    model.register_forward_pre_hook(lambda *given: shapes.append(tuple(given[2]["input_ids"].shape)), with_kwargs=True)
+    settings = [Sampling(0.7, max_tokens=1), Sampling(top_k=3, max_tokens=1), *[Sampling(max_tokens=1)] * 4]
+    rows = [Row(sampling, seed) for seed, sampling in enumerate(settings)]
+    asked = [batch.Request(prompt, row, "", lambda: 1) for prompt, row in zip(prompts, rows, strict=True)]
+    weights = Weights("m", model, transformers.AutoTokenizer.from_pretrained(folder))
+    batch.computed(weights, asked, lambda: False)
+    return rows, shapes
+
+
+def test_where_each_token_is_an_answer_equal_prompts_are_computed_once(folders: Path) -> None:
+    prompts = [[5, 6, 7], [9], [5, 6, 7], list(range(20)), [5, 6], [5, 6, 7]]
+    rows, shapes = drawn(folders / "m", prompts, True)
+    for one, other in zip(rows, drawn(folders / "m", prompts, False)[0], strict=True):
+        assert one.ids == other.ids
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+        assert one.finish == "stop"
+    assert shapes == [(4, 20)]
+
+
+def test_many_long_prompts_are_not_computed_at_once(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "CHUNK", 32)
+    prompts = [[1] * length for length in (40, 10, 9, 12, 8, 33)]
+    rows, shapes = drawn(folders / "m", prompts, True)
+    assert shapes == [(3, 10), (1, 12), (1, 33), (1, 40)]
+    for prompt, row in list(zip(prompts, rows, strict=True))[2:]:
+        assert row.logprobs == pytest.approx(forward(folders / "m", prompt, row.ids), abs=1e-5)

@@ -1,5 +1,6 @@
 """One batch of requests computed by a model of transformers: answers drawn, or given answers scored."""
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -14,6 +15,10 @@ from agents.models.weights import BASE, Weights
 
 MOST_ROWS = 32
 """Rows of a batch on a CPU."""
+SMALL = 10_000_000
+"""Parameters below which a model is small: what is done for each batch then takes longer than one more row of it."""
+SMALL_ROWS = 512
+"""Rows of a batch of a small model on a CPU."""
 CACHE_BYTES = 384 << 20
 """What the keys and values of a batch may take on a CPU, so that the default model stays under 2 GB in all."""
 CHUNK = 4096
@@ -80,7 +85,11 @@ def computed(weights: Weights, batch: Sequence[Request], unwanted: Callable[[], 
     with _threads(threads), _left_off(weights, unwanted), torch.inference_mode():
         if batch[0].draws:
             rows = [request.work for request in batch if isinstance(request.work, Row)]
-            _draw(weights, [request.prompt for request in batch], rows, adapters)
+            prompts = [request.prompt for request in batch]
+            if _says_one_token(weights, rows):
+                _draw_tokens(weights, prompts, rows)
+            else:
+                _draw(weights, prompts, rows, adapters)
             return ["" if row.gone else row.text(weights.chat.text) for row in rows]
         answers = [(request.prompt, request.work) for request in batch if not isinstance(request.work, Row)]
         return score_batch(weights.model, weights.vocabulary.pad, answers, adapters)
@@ -112,6 +121,47 @@ def _draw(
     )
 
 
+def _says_one_token(weights: Weights, rows: Sequence[Row]) -> bool:
+    """Whether each answer is over with its first token, since every token of the model ends an answer."""
+    return (
+        len(weights.vocabulary.ends) == weights.model.config.get_text_config().vocab_size
+        and not weights.has_adapters
+        and "logits_to_keep" in inspect.signature(weights.model.forward).parameters
+        and all([row.allowed() is None for row in rows])
+    )
+
+
+def _draw_tokens(weights: Weights, prompts: Sequence[Sequence[int]], rows: Sequence[Row]) -> None:
+    """Draw a token for each row, with just one pass through the model, in which equal prompts are one."""
+    distinct = sorted({tuple(prompt) for prompt in prompts}, key=len)
+    places = {prompt: place for place, prompt in enumerate(distinct)}
+    logits = torch.cat([_next_logits(weights, part) for part in _parts(weights, distinct)])
+    sampler = RowSampler(rows, weights.vocabulary, weights.device)
+    sampler.draw(logits[[places[tuple(prompt)] for prompt in prompts]])
+
+
+def _parts(weights: Weights, prompts: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+    """Prompts, shortest first, split into what is computed at once."""
+    first = 0
+    for place, prompt in enumerate(prompts):
+        if place > first and weights.device.type == "cpu" and (place + 1 - first) * len(prompt) > CHUNK:
+            yield prompts[first:place]
+            first = place
+    yield prompts[first:]
+
+
+def _next_logits(weights: Weights, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
+    """What may follow prompts, shortest first, in float32; (prompts, vocabulary).
+
+    Padding comes after them, where no token of theirs sees it.
+    """
+    shortest, width = len(prompts[0]), len(prompts[-1])
+    ids = torch.tensor([[*prompt, *[weights.vocabulary.pad] * (width - len(prompt))] for prompt in prompts])
+    kept = width - shortest + 1
+    logits: torch.Tensor = weights.model(input_ids=ids.to(weights.device), use_cache=False, logits_to_keep=kept).logits
+    return logits[range(len(prompts)), [len(prompt) - shortest for prompt in prompts]].float()
+
+
 def _chunk(weights: Weights, rows: int, width: int) -> int | None:
     """Columns of the prompts that are computed at once; None for all."""
     if weights.device.type != "cpu" or rows * width <= CHUNK:
@@ -122,7 +172,8 @@ def _chunk(weights: Weights, rows: int, width: int) -> int | None:
 def _room(weights: Weights) -> tuple[int, int]:
     """Most rows of a batch, and most tokens, padding included."""
     if weights.device.type == "cpu":
-        return MOST_ROWS, CACHE_BYTES // weights.token_bytes
+        small = sum([parameter.numel() for parameter in weights.model.parameters()]) < SMALL
+        return SMALL_ROWS if small else MOST_ROWS, CACHE_BYTES // weights.token_bytes
     free, _ = torch.cuda.mem_get_info(weights.device)
     return GPU_ROWS, int(GPU_SHARE * free) // weights.token_bytes
 

@@ -48,6 +48,10 @@ class RowSampler:
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Draw a token for each row. `scores` (rows, vocabulary) in float32; what comes back is all -inf but for it."""
+        return torch.full_like(scores, -torch.inf).scatter_(1, self.draw(scores)[:, None], 0.0)
+
+    def draw(self, scores: torch.Tensor) -> torch.Tensor:
+        """Draw a token for each row from `scores` (rows, vocabulary) in float32, and add it to the row; (rows,)."""
         logits = scores / self._temperatures
         for i, row in enumerate(self._rows):
             if not row.done and (allowed := row.allowed()) is not None:
@@ -60,7 +64,7 @@ class RowSampler:
         for row, token, logprob in zip(self._rows, tokens.tolist(), logprobs.tolist(), strict=True):
             if not row.done:
                 row.take(token, logprob, self._vocabulary.ends, self._vocabulary.decode)
-        return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
+        return tokens
 
     def stopped(self, input_ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
         """Stopping criterion of `generate`: which rows are done."""
