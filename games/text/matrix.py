@@ -30,6 +30,7 @@ class Stage:
         self.names = [_names(start, seat, actions) for seat, actions in enumerate(legal)]
         self.small = prod(map(len, legal)) <= LARGEST
         self.joint = list(product(*legal)) if self.small else []
+        self._tables: dict[int | None, str] = {}
 
     @property
     def title(self) -> str:
@@ -53,7 +54,13 @@ class Stage:
         return " ".join(f"Actions of seat {seat}: {names}." for seat, names in enumerate(lists))
 
     def payoffs(self, seat: int | None = None) -> str:
-        """The payoff table, for everyone or as one seat would write it."""
+        """The payoff table, for everyone or as one seat would write it. Each is written once."""
+        table = self._tables.get(seat)
+        if table is None:
+            table = self._tables[seat] = self._table(seat)
+        return table
+
+    def _table(self, seat: int | None) -> str:
         if not self.small:
             return f"The payoffs are those of {self.title}."
         if self.seats != 2:
