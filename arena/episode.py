@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from agents.agent import Agent, Pace, Step
@@ -99,11 +100,15 @@ async def play_episode(
 
 async def _all_at_once(referee: Referee, agents: Sequence[Agent], state: State, turn: int) -> dict[int, Action | Fault]:
     """Ask all seats to act at the same time, since some wait for a model; rulings by turn."""
-    asked = [
-        referee.decide(agents[seat], state.observe(seat), number)
-        for number, seat in enumerate(state.seats_to_act(), start=turn)
+    seats = state.seats_to_act()
+    asks = [
+        partial(referee.decide, agents[seat], state.observe(seat), number)
+        for number, seat in enumerate(seats, start=turn)
     ]
-    rulings = await together(asked)
+    if sum([agents[seat].pace is not Pace.BRIEF for seat in seats]) > 1:
+        rulings = await together([ask() for ask in asks])
+    else:  # nobody waits for another
+        rulings = [await ask() for ask in asks]
     referee.notes.sort(key=lambda note: (note.turn, note.attempt))  # not by who answered first
     return dict(enumerate(rulings, start=turn))
 
@@ -113,6 +118,8 @@ _T = TypeVar("_T")
 
 async def together(waiting: Sequence[Coroutine[Any, Any, _T]]) -> list[_T]:
     """Await several at once. The first exception ends the others before it is raised."""
+    if len(waiting) == 1:
+        return [await waiting[0]]
     tasks = [asyncio.ensure_future(one) for one in waiting]
     try:
         return list(await asyncio.gather(*tasks))
