@@ -154,3 +154,16 @@ def test_a_record_that_does_not_fit_its_game_is_refused() -> None:
     wrong = record.episodes[0]._replace(turn_seats=[1, *record.episodes[0].turn_seats[1:]])
     with pytest.raises(ValueError, match="is to act"):
         decided(record._replace(episodes=[wrong]), 0)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_fault_among_moves_made_at_once_is_the_decision_that_it_was(place: int) -> None:
+    """Also of the second seat, whose turn is numbered after one that nobody recorded."""
+    names = ["random", "random"]
+    match = match_of("matrix_rps", *names, episodes=4)
+    recipes = [recipe("random"), recipe("random")]
+    recipes[place] = Recipe(match.names[place], "random", Resigner, {})
+    result = asyncio.run(play_match(match, registry.make(match.game), recipes))
+    found = plays(decided(record_of(result), place))
+    assert [one.fault for one in found] == [None, "illegal", None, "illegal"]
+    assert [one.said is not None and one.said.raw.rpartition("|")[0] for one in found] == [one.anchor for one in found]

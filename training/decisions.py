@@ -74,7 +74,7 @@ def _of_episode(
     for _, turn, whose, attempt in (place for place in faults if place[0] == row.episode):
         if whose == seat:
             attempts[turn].setdefault(attempt, None)
-    turns, end = _turns(game, row, seat)
+    turns, end = _turns(game, row, seat, max([len(row.actions), *attempts]))
     for turn, anchor, action, reward in turns:
         tries = attempts.get(turn) or {0: None}
         last = max(tries)
@@ -87,10 +87,11 @@ def _of_episode(
         yield Decided(row.episode, None, seat, 0, end, 0.0, None, None, reflection)
 
 
-def _turns(game: Game, row: EpisodeRow, seat: int) -> tuple[list[tuple[int, str, str | None, float]], str]:
+def _turns(game: Game, row: EpisodeRow, seat: int, ended: int) -> tuple[list[tuple[int, str, str | None, float]], str]:
     """The seat's turns (number, anchor, action, reward up to its next turn), and its key at the end.
 
-    A turn that ended the episode by a fault has no action. Rewards before the first turn belong to none.
+    A turn that ended the episode by a fault has no action; its number is `ended`, which moves that are made at once
+    and are not recorded lie before. Rewards before the first turn belong to none.
     """
     follower = Follower(game, row.seed)
     turns: list[tuple[int, str, str | None, float]] = []
@@ -102,5 +103,5 @@ def _turns(game: Game, row: EpisodeRow, seat: int) -> tuple[list[tuple[int, str,
         if follower.turn(mover, action) and turns:
             turns[-1] = (*turns[-1][:3], turns[-1][3] + follower.state.rewards()[seat])
     if row.offender == seat and seat in follower.state.seats_to_act():
-        turns.append((len(row.actions), follower.state.observe(seat).key, None, 0.0))
+        turns.append((ended, follower.state.observe(seat).key, None, 0.0))
     return turns, follower.state.observe(seat).key
