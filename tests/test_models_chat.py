@@ -62,3 +62,15 @@ def test_the_tokens_of_a_prompt_are_the_same_again_whatever_was_done_with_them(t
     first.clear()
     assert chat.prompt_ids(ASK) == kept
     assert chat.prompt_ids([*ASK, Message("assistant", "rock")]) == kept + chat.text_ids("rock")
+
+
+def test_tokens_are_those_of_the_tokenizer_however_others_have_set_it(tiny: Source) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny.model)
+    chat = Chat("m", tokenizer)
+    text = "rock é 😀 <action>paper</action> and so on"
+    own = transformers.AutoTokenizer.from_pretrained(tiny.model)(text, add_special_tokens=False)["input_ids"]
+    assert chat.text_ids(text) == own
+    tokenizer(["rock", "paper, scissors"], padding="max_length", truncation=True, max_length=5)
+    assert chat.text_ids(text) == own
+    tokenizer("<|im_end|>", split_special_tokens=True)
+    assert chat.prompt_ids(ASK) == Chat("m", transformers.AutoTokenizer.from_pretrained(tiny.model)).prompt_ids(ASK)
