@@ -30,6 +30,7 @@ TABLE: dict[str, str] = {
     "llm": "agents.language:Language",
     "mcts": "agents.search:Mcts",
     "minimax": "agents.minimax:Minimax",
+    "mixture": "agents.mixture:Mixture",
     "posterior": "agents.posterior:Posterior",
     "priority": "agents.archetypes:Priority",
     "random": "agents.uniform:Uniform",

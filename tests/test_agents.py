@@ -55,6 +55,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     ],
     "mcts": [("mcts(simulations=20)", "tic_tac_toe")],
     "minimax": [("minimax", "tic_tac_toe")],
+    "mixture": [
+        ("mixture(of=[kuhn(style=aggressive),cfr(iterations=20)],weights=[1,3])", "kuhn_poker"),
+        ("mixture(of=[random,mcts(simulations=3)])", "tic_tac_toe"),
+    ],
     "posterior": [
         ("posterior(pool=[kuhn(style=aggressive),kuhn(style=conservative),cfr(iterations=20)])", "kuhn_poker"),
         ("posterior(pool=[biased(weights=[28,1,1]),biased(weights=[1,1,28])])", "matrix_rps"),

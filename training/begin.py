@@ -14,8 +14,9 @@ from arena.match import check_deals
 from games import registry
 from games.errors import UserError
 from games.game import Game
+from games.spec import near
 from league.identity import check_names
-from training.config import Learner, TrainConfig, learner_spec
+from training.config import OWN, Learner, TrainConfig, learner_spec
 from training.draw import Field, Pool
 from training.vocabulary import vocabulary
 
@@ -41,6 +42,8 @@ def field_of(config: TrainConfig) -> tuple[Field, Pool]:
     manners = _manners(config.learner)
     spec = learner_spec(f"{config.name}@training", manners)
     learner = recipe(f"{config.name}={spec}")
+    if (why := learner.misfit(game)) is not None:
+        raise UserError(f"learner: {why}")
     if learner.params["choice"] != "free" or learner.params["top_p"] != 1.0 or learner.params["top_k"]:
         raise UserError("learner: it is trained on what it says freely: choice=free, top_p=1, top_k=0")
     if not learner.params["temperature"]:
@@ -67,14 +70,15 @@ def begin(config: TrainConfig, field: Field, pool: Pool) -> Begun:
     learner = config.learner
     if learner.checkpoint:
         return loaded(config, learner.checkpoint)
+    root = base_folder(config)
+    name = learner.model
     if learner.tiny is not None:
-        root = config.folder / BASE
-        if not (root / "config.json").is_file():
+        if not root.is_dir():
+            part = root.with_name(f"{BASE}.part")
             met = vocabulary(field, pool, field.learner.params)
-            tiny.build(root, met.lines, met.actions, learner.tiny, config.seed)
+            tiny.build(part, met.lines, met.actions, learner.tiny, config.seed)
+            part.rename(root)
         name = str(root.resolve())
-    else:
-        name, root = learner.model, _root(learner.model)
     model, tokenizer = load(name, root, _dtype(config))
     if config.lora is None:
         return Begun(model, tokenizer, None, None)
@@ -98,6 +102,11 @@ def loaded(config: TrainConfig, checkpoint: str) -> Begun:
     with quiet():
         model = PeftModel.from_pretrained(model, place, is_trainable=True)
     return Begun(model, tokenizer, mark.base, mark.digest)
+
+
+def base_folder(config: TrainConfig) -> Path:
+    """The folder of the model that a run begins with where it begins with no checkpoint."""
+    return config.folder / BASE if config.learner.tiny is not None else _root(config.learner.model)
 
 
 def _root(model: str) -> Path:
@@ -125,6 +134,8 @@ def _with_adapter(model: Any, config: TrainConfig) -> Any:
 
 def _manners(learner: Learner) -> dict[str, Any]:
     """Parameters of `llm`: those of the checkpoint, and over them those of the file."""
+    if strange := [key for key in learner.model_extra or {} if key not in OWN]:
+        raise UserError(f"learner: no key {strange[0]!r}; {near(strange[0], OWN)}")
     if not learner.checkpoint:
         return learner.manners()
     place, mark = marked.read(learner.checkpoint)

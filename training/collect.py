@@ -12,7 +12,7 @@ import torch.distributed
 from league.store.rows import MatchRecord
 from training.config import TrainConfig
 from training.draw import Field, Pool, groups
-from training.policy import Policy
+from training.policy import Policy, StoppedError
 from training.remembered import records_of
 from training.rewards import FORM
 from training.samples import Sample, gather
@@ -61,7 +61,11 @@ class Collected(Sequence[Window]):
         """The window of an update, from 0. Raises StoppedError once the run is to stop."""
         assert self.policy is not None
         self.policy.version = number
-        self.last = _together(self._collect(number))
+        try:
+            own = self._collect(number)
+        except StoppedError:
+            own = None
+        self.last = _together(own)
         return padded(self.last.samples, self._parts)
 
     def _collect(self, number: int) -> Collection:
@@ -104,24 +108,32 @@ def told(records: Sequence[MatchRecord], learner: str, rollout: float, credit: f
     return Collection([], {}, 0, len(records), means, faulty / max(len(own), 1), rollout, credit)
 
 
-def _together(own: Collection) -> Collection:
-    """What all processes collected."""
+def _together(own: Collection | None) -> Collection:
+    """What all processes collected. Raises StoppedError in all of them where one was to stop."""
     _, processes = _place()
-    if processes == 1:
-        return own
-    parts: list[Any] = [None] * processes
-    torch.distributed.all_gather_object(parts, own)
+    parts: list[Any] = [own]
+    if processes > 1:
+        parts = [None] * processes
+        torch.distributed.all_gather_object(parts, own)
+    if any([part is None for part in parts]):
+        raise StoppedError
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    parts = [part for part in parts if part.matches] or parts[:1]
     left_out: Counter[str] = Counter()
     for part in parts:
         left_out.update(part.left_out)
     decisions, matches = sum([part.decisions for part in parts]), sum([part.matches for part in parts])
-    weights = [part.matches for part in parts]
+    returns = []
+    for place in range(max([len(part.returns) for part in parts])):
+        there = [part for part in parts if len(part.returns) > place]
+        returns.append(float(np.average([one.returns[place] for one in there], weights=[one.matches for one in there])))
     return Collection(
         [sample for part in parts for sample in part.samples],
         left_out,
         decisions,
         matches,
-        [float(np.average(means, weights=weights)) for means in zip(*[part.returns for part in parts], strict=True)],
+        returns,
         sum([part.faulty * part.decisions for part in parts]) / max(decisions, 1),
         max([part.rollout_seconds for part in parts]),
         max([part.credit_seconds for part in parts]),

@@ -5,11 +5,13 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from agents.models.tiny import Size
+from agents.models.marked import MANNERS
+from agents.models.tiny import Size, check
 from agents.registry import Recipe, recipe
 from arena.rules import MatchRules
-from games.spec import Spec, SpecError, parse
-from league.toml import from_file
+from games.errors import UserError
+from games.spec import Spec, SpecError, near, parse
+from league.toml import from_file, line_of, read
 from training.credit import Credit
 from training.rewards import Rewards
 from training.samples import SHARED, Shared
@@ -23,8 +25,12 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+OWN = sorted({*MANNERS, "templates"})
+"""Parameters of `llm` that are keys of the learner."""
+
+
 class Learner(Table):
-    """The agent that is trained. Every parameter of `llm` is a key here, too."""
+    """The agent that is trained. What says how an `llm` plays is a key here, too."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -43,6 +49,14 @@ class Learner(Table):
         """The size of a model that is to be made; None for one that is there."""
         return size_of(self.model) if self.model.partition("(")[0] == "tiny" else None
 
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.checkpoint and "model" in self.model_fields_set:
+            raise ValueError(
+                f"model = {self.model!r} and checkpoint = {self.checkpoint!r} name two models; leave one out"
+            )
+        return self
+
     def manners(self) -> dict[str, Any]:
         """How it plays, as parameters of `llm`; the model is none of them."""
         fitting = {"telling": "brief", "memory": "history", "legal": "hidden", "turns": 0} if self.tiny else {}
@@ -50,12 +64,14 @@ class Learner(Table):
 
 
 def size_of(text: str) -> Size:
-    """Read `tiny(layers=2,hidden=64)`. Raises SpecError for other parameters or values."""
+    """Read `tiny(layers=2,hidden=64)`. Raises UserError for other parameters or values."""
     spec = parse(text)
     for key, value in spec.params.items():
         if key not in Size._fields or not isinstance(value, int) or isinstance(value, bool):
             raise SpecError(f"tiny has the parameters layers and hidden, whole numbers, not {key}={value}")
-    return Size(**spec.params)  # type: ignore[arg-type]
+    size = Size(**spec.params)  # type: ignore[arg-type]
+    check(size)
+    return size
 
 
 class Opponent(Table):
@@ -187,6 +203,15 @@ class TrainConfig(Table):
                 raise ValueError(
                     f"held_out: {held.agent} is an opponent in training, too (as {pool[held.recipe.fingerprint]})"
                 )
+        if not self.optimise.updates and self.warm_start is None:
+            raise ValueError("optimise.updates = 0 trains nothing without warm_start")
+        if self.samples is not None and self.learner.tiny is not None and not self.learner.checkpoint:
+            raise ValueError("samples: they are of a model that is there, and learner.model = 'tiny' makes a new one")
+        if self.optimise.kl and self.optimise.reference == "base" and self.learner.checkpoint and self.lora is None:
+            raise ValueError(
+                "optimise.reference = 'base': of a checkpoint of all weights no base is known; "
+                "use 'parent', which is the checkpoint"
+            )
         if self.match.stop_on_win and tuple(self.groups.seats) != (0,):
             raise ValueError("match.stop_on_win ends a match for whoever was seated first: it needs groups.seats = [0]")
         if (
@@ -207,7 +232,13 @@ class TrainConfig(Table):
 
 def from_toml(path: Path, flags: dict[str, Any]) -> TrainConfig:
     """Make a configuration from a TOML file and flags, which count more. Raises UserError: file, line, key."""
-    return from_file(TrainConfig, path, flags, NEEDED)
+    config = from_file(TrainConfig, path, flags, NEEDED)
+    for key in config.learner.model_extra or {}:
+        if key not in OWN:
+            known = [*OWN, *Learner.model_fields]
+            line = line_of(read(path)[0], ["learner", key])
+            raise UserError(f"{path}, line {line}: no key 'learner.{key}'; {near(key, known)}")
+    return config
 
 
 def learner_spec(model: str, params: dict[str, Any]) -> str:

@@ -26,6 +26,8 @@ class Plan(NamedTuple):
     matches: int
     """Against each opponent in each seat."""
     arms: Sequence[str]
+    greedy: bool = False
+    """Whether the likeliest answers are taken."""
 
 
 class Score(NamedTuple):
@@ -57,7 +59,8 @@ def evaluate(policy: Policy, field: Field, plan: Plan, concurrent: int, stop: Ev
     lines: list[Line] = []
     members = [*[(member, False) for member in plan.pool.members], *[(member, True) for member in plan.held_out]]
     for arm in plan.arms:
-        learner = field.learner if arm == ARMS[0] else _forgetful(field.learner)
+        changed = {**({"memory": "none"} if arm != ARMS[0] else {}), **({"temperature": 0.0} if plan.greedy else {})}
+        learner = replace(field.learner, params={**field.learner.params, **changed})
         for member, held in members if field.game.spec.seats > 1 else [(None, False)]:
             for seat in field.seats:
                 for number in range(plan.matches):
@@ -83,10 +86,6 @@ def overall(scores: Sequence[Score], shares: Mapping[str, float], arm: str, held
     return [float(np.average(values, weights=weights)) for values in zip(*[s.returns for s in some], strict=True)]
 
 
-def _forgetful(learner: Recipe) -> Recipe:
-    return replace(learner, params={**learner.params, "memory": "none"})
-
-
 def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> Score:
     opponent, held, arm, first = case
     returns, won, answers, faulty = [], [], 0, 0
@@ -95,9 +94,9 @@ def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> 
         returns.append([record.returns[seat] for seat, record in zip(seats, result.episodes, strict=True)])
         won.append([record.success[seat] for seat, record in zip(seats, result.episodes, strict=True)])
         for seat, record in zip(seats, result.episodes, strict=True):
-            faults = [note.fault for note in record.notes if note.seat == seat and note.fault is not None]
-            answers += len([mover for mover in record.turn_seats if mover == seat]) + len(faults)
-            faulty += len([fault for fault in faults if fault in _FAULTS])
+            own = [note.fault for note in record.notes if note.seat == seat]
+            answers += len(own)
+            faulty += len([fault for fault in own if fault in _FAULTS])
     table = np.array(returns)
     errors = table.std(axis=0, ddof=1) / np.sqrt(len(table)) if len(table) > 1 else np.full(table.shape[1], np.nan)
     return Score(

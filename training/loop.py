@@ -1,8 +1,9 @@
 """A training run: collect, give credit, update, look, save; it goes on from its latest checkpoint exactly."""
 
 import json
+import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -10,7 +11,9 @@ from threading import Event
 from typing import Any, NamedTuple
 
 import torch
+from accelerate import PartialState
 from transformers import PrinterCallback, TrainerCallback
+from transformers.integrations import get_reporting_integration_callbacks
 from trl import GRPOConfig
 
 from agents.manners import source_of
@@ -18,20 +21,20 @@ from agents.models import marked
 from agents.models.pool import all_cores
 from agents.models.weights import quiet
 from agents.registry import recipe
-from games.errors import UserError
+from games.errors import UserError, in_words
 from games.spec import Spec
 from league.identity import versions
 from league.preparation import prepared
 from league.store.store import Store
 from league.store.training import CheckpointRow, TrainingRun, keep_checkpoint, register_run
-from training.begin import Begun, begin, field_of, held_out_of, loaded
+from training.begin import Begun, base_folder, begin, field_of, held_out_of, loaded
 from training.collect import Collected
 from training.config import TrainConfig
 from training.draw import Field, Pool
 from training.evaluation import ARMS, Plan, evaluate
 from training.policy import Policy, StoppedError
-from training.progress import Journal, Reached, Tell, measured
-from training.saving import PREFIX, About, failed, forget, latest, mark
+from training.progress import Journal, Reached, Tell, measured, of_trl
+from training.saving import PREFIX, About, clear, failed, forget, latest, mark
 from training.stored import Stored
 from training.trainer import MetaGRPOTrainer
 from training.warm_start import copy
@@ -69,29 +72,70 @@ def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event)
     a loss that is no number, a checkpoint that cannot be saved.
     """
     field, pool = field_of(config)
-    folder = config.folder
-    _claim(config, folder)
-    if store is not None:
-        now = datetime.now(UTC)
-        register_run(store, TrainingRun(config.name, _told(config), versions(), config.seed, now))
-    for member in {other.fingerprint: other for other in [*pool.members, *held_out_of(config)]}.values():
-        prepared(member, field.game, notices.say)
-    checkpoint, torn = latest(folder)
-    for line in torn:
-        notices.say(line)
-    warm = folder / WARM if config.warm_start is not None else None
-    if warm is None or not (warm / marked.MARK).is_file():
-        begun = begin(config, field, pool)
+    together = PartialState(cpu=not torch.cuda.is_available())
+    if not together.is_main_process:
+        store, notices = None, notices._replace(say=_unheard)
+    new = together.is_main_process and _claim(config, config.folder)
+    try:
+        made, checkpoint = _prepared(config, field, pool, store, notices, stop)
+        if store is not None:
+            now = datetime.now(UTC)
+            register_run(store, TrainingRun(config.name, _told(config), versions(), config.seed, now))
+    except UserError:
+        if new:  # nothing is in it that was trained, and the file may be mended
+            shutil.rmtree(config.folder)
+        raise
+    return made.go_on(checkpoint)
+
+
+def _prepared(
+    config: TrainConfig, field: Field, pool: Pool, store: Store | None, notices: Notices, stop: Event
+) -> tuple["_Run", Path | None]:
+    """A run that is ready, and the checkpoint that it goes on from. What one process makes, the others find."""
+    folder, together = config.folder, PartialState()
+    with together.main_process_first():
+        for member in {other.fingerprint: other for other in [*pool.members, *held_out_of(config)]}.values():
+            prepared(member, field.game, notices.say)
+        if together.is_main_process:
+            for line in clear(folder):
+                notices.say(line)
+        checkpoint = latest(folder)
+        warm = folder / WARM if config.warm_start is not None else None
+        copied = warm is not None and (warm / marked.MARK).is_file()
+        begun = loaded(config, str(warm)) if copied else begin(config, field, pool)
         about = _about(config, field, begun)
-        if warm is not None:
-            assert config.warm_start is not None
-            params, game = field.learner.params, field.game.spec.name
-            loss = copy(config.warm_start, config.seed, begun.model, begun.tokenizer, params, game, warm, notices.say)
-            mark(warm, about, 0, {"loss": loss})
-    if warm is not None:
+    if config.warm_start is not None and warm is not None and not copied:
+        params, game = field.learner.params, field.game.spec.name
+        loss = copy(config.warm_start, config.seed, begun.model, begun.tokenizer, params, game, warm, notices.say)
+        if together.is_main_process:
+            made = mark(warm, about, 0, {"loss": loss})
+            if store is not None:
+                keep_checkpoint(store, _row(warm, made))
+        together.wait_for_everyone()
         begun = loaded(config, str(warm))
         about = _about(config, field, begun)
-    return _Run(config, field, pool, begun, about, store, notices, stop).go_on(checkpoint)
+    return _Run(config, field, pool, begun, about, store, notices, stop), checkpoint
+
+
+def _unheard(line: str) -> None:
+    """For the processes that do not tell."""
+
+
+def _row(place: Path, made: marked.Mark) -> CheckpointRow:
+    """A checkpoint as a store keeps it."""
+    path = str(place.resolve())
+    member = recipe(str(Spec("checkpoint", {"path": path})))
+    return CheckpointRow(
+        made.run, made.update, path, made.name, member.fingerprint, made.digest, made.parent, made.base or "",
+        made.metrics, datetime.now(UTC),
+    )  # fmt: skip
+
+
+def _threads(model: Any) -> int:
+    """Compute with as many threads as are good for a model; gives how many."""
+    threads = 1 if sum([part.numel() for part in model.parameters()]) < SMALL else all_cores()
+    torch.set_num_threads(threads)
+    return threads
 
 
 def _about(config: TrainConfig, field: Field, begun: Begun) -> About:
@@ -109,21 +153,21 @@ class _Run:
         self._config, self._field, self._pool, self._about = config, field, pool, about
         self._store, self._notices, self._stop = store, notices, stop
         how = config.optimise
+        _check_loggers(config.report_to)
         self.steps = how.minibatches * how.passes
         """Optimizer steps of an update."""
-        processes = torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
-        parts = how.minibatches * how.parts
+        parts = how.minibatches * how.parts * PartialState().num_processes
         self.windows: Collected | Stored = (
-            Stored(config, field, parts, notices.say)
+            Stored(config, field, parts, begun.tokenizer, notices.say)
             if config.samples is not None
-            else Collected(config, field, pool, parts * processes, stop)
+            else Collected(config, field, pool, parts, stop)
         )
         self.updates = len(self.windows)
-        small = sum([part.numel() for part in begun.model.parameters()]) < SMALL
-        threads = 1 if small else all_cores()
-        torch.set_num_threads(threads)
+        threads = _threads(begun.model)
         with quiet():
             self.trainer = _trainer(config, begun, self, about.windows)
+        if isinstance(self.windows, Stored):
+            self._check(self.windows)
         self.policy = Policy(
             config.name,
             self.trainer.accelerator.unwrap_model(self.trainer.model),
@@ -132,8 +176,13 @@ class _Run:
             threads,
         )
         self.windows.policy = self.policy
+        self.saved_at: int | None = None
+        """Optimizer step of the latest checkpoint that this process saved."""
+        self.seen = True
+        """Whether the latest look that was due was not broken off."""
         self.journal: Journal | None = None
         self._began = time.perf_counter()
+        self._measured: Mapping[str, float] = {}
         self._metrics: Mapping[str, float] = {}
 
     @property
@@ -147,49 +196,67 @@ class _Run:
         if self.main:
             self.journal = Journal(self._config.folder, self._store, self._config.name, done, self._notices.tell)
         try:
+            seen = self.look(done)
             if done >= self.updates:
-                return Outcome(done, self.updates, False, checkpoint or self._config.folder / WARM)
-            if done == 0:
-                self.look(0)
-            self._began = time.perf_counter()
+                return Outcome(done, self.updates, not seen, checkpoint or self._config.folder / WARM)
             stopped = False
+            self._began = time.perf_counter()
             try:
                 with quiet():
                     self.trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
             except StoppedError:
                 stopped = True
-            reached = self.trainer.state.global_step // self.steps
-            place = self._config.folder / f"{PREFIX}{self.trainer.state.global_step}"
-            if stopped and reached > done and not place.is_dir():
+            step = self.trainer.state.global_step
+            if stopped and step // self.steps > done and self.saved_at != step:
                 self.trainer._save_checkpoint(self.trainer.model, None)
-            return Outcome(reached, self.updates, stopped, latest(self._config.folder)[0])
+            return Outcome(step // self.steps, self.updates, stopped or not self.seen, latest(self._config.folder))
         finally:
             if self.journal is not None:
                 self.journal.flush()
             self.policy.close()
 
+    def _check(self, windows: Stored) -> None:
+        """Raises UserError for samples that cannot be trained on as they are, before any is."""
+        for window in windows:
+            try:
+                self.trainer._check(window)
+            except ValueError as error:
+                raise UserError(f"samples: {error}") from error
+
+    def measure(self) -> Mapping[str, float]:
+        """What can be told of an update before trl tells its own."""
+        assert self.windows.last is not None
+        self._measured = measured(self.windows.last, self.trainer.idle, time.perf_counter() - self._began)
+        return self._measured
+
     def updated(self, step: int, logged: Mapping[str, Any]) -> None:
         """An update is done and logged."""
-        update, now = step // self.steps, time.perf_counter()
+        update = step // self.steps
         self.policy.version = update
-        assert self.windows.last is not None
-        self._metrics = measured(self.windows.last, logged, now - self._began)
+        self._metrics = {**self._measured, **of_trl(logged)}
         if self.journal is not None:
-            self.journal.update(Reached(update, self.updates, self._metrics), now - self._began)
-        if update % self._config.evaluate.every == 0 or update == self.updates:
-            self.look(update)
+            self.journal.update(Reached(update, self.updates, self._metrics), self._metrics["seconds"])
+        self.look(update)
         self._began = time.perf_counter()
 
-    def look(self, update: int) -> None:
-        """Look at the learner as it is. Raises StoppedError once the run is to stop."""
+    def look(self, update: int) -> bool:
+        """Look at the learner as it is, where that is due and was not done; gives False where the run is to stop.
+
+        A run that goes on looks then: it is the next window that ends this one, in all processes at the same place.
+        """
         how, config = self._config.evaluate, self._config
+        self.seen = True
+        if self.journal is None or self.journal.looked == update or (update % how.every and update != self.updates):
+            return True
         forgets = how.no_memory and self._field.learner.params["memory"] != "none"
-        if self.journal is None:
-            return
-        plan = Plan(self._pool, held_out_of(config), how.matches, ARMS if forgets else ARMS[:1])
-        field = self._field
-        scores = evaluate(self.policy, field, plan, config.groups.concurrent, self._stop)
-        self.journal.look(Reached(update, self.updates, {}, scores))
+        plan = Plan(self._pool, held_out_of(config), how.matches, ARMS if forgets else ARMS[:1], how.greedy)
+        try:
+            scores = evaluate(self.policy, self._field, plan, config.groups.concurrent, self._stop)
+        except StoppedError:
+            self.seen = False
+        else:
+            self.journal.look(Reached(update, self.updates, {}, scores))
+        return self.seen
 
     def saved(self, place: Path) -> None:
         """A checkpoint is written: mark it whole, tell the store, forget old ones."""
@@ -199,12 +266,7 @@ class _Run:
         if self.journal is not None:
             self.journal.flush()
         if self._store is not None:
-            member = recipe(str(Spec("checkpoint", {"path": str(place.resolve())})))
-            row = CheckpointRow(
-                self._config.name, update, str(place.resolve()), made.name, member.fingerprint, made.digest,
-                made.parent, made.base or "", made.metrics, datetime.now(UTC),
-            )  # fmt: skip
-            keep_checkpoint(self._store, row)
+            keep_checkpoint(self._store, _row(place, made))
 
 
 class _Trainer(MetaGRPOTrainer):
@@ -215,7 +277,15 @@ class _Trainer(MetaGRPOTrainer):
     def create_model_card(self, *given: Any, **more: Any) -> None:
         """None: nobody asked for one."""
 
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """trl's own, with what was measured of an update, so that every logger gets it."""
+        if "loss" in logs:
+            for key, value in self.run.measure().items():
+                self._metrics["train"][key].append(value)
+        super().log(logs, start_time)
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        self.run.saved_at = self.state.global_step
         place = Path(self.args.output_dir) / f"{PREFIX}{self.state.global_step}"
         try:
             super()._save_checkpoint(model, trial)
@@ -240,6 +310,16 @@ class _Steward(TrainerCallback):  # type: ignore[misc]
         """An update is logged; so is the end of training, which is none."""
         if logs is not None and "loss" in logs:
             self._run.updated(state.global_step, logs)
+
+
+def _check_loggers(names: Sequence[str]) -> None:
+    """Raises UserError for a logger that transformers does not have, or whose package is not installed."""
+    for name in names:
+        try:
+            for logger in get_reporting_integration_callbacks([name]):
+                logger()
+        except (ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise UserError(f"report_to: {name}: {in_words(error, kind=False)}") from error
 
 
 def _trainer(config: TrainConfig, begun: Begun, run: _Run, digest: str) -> _Trainer:
@@ -275,10 +355,14 @@ def _trainer(config: TrainConfig, begun: Begun, run: _Run, digest: str) -> _Trai
         seed=config.seed % 2**32,
         dataloader_pin_memory=False,
     )
+    begun_as = begun.model.config._name_or_path
+    if how.kl and how.reference == "base" and config.lora is None:
+        begun.model.config._name_or_path = str(base_folder(config))  # trl loads the reference from there
     made = _Trainer(
         begun.model, args, run.windows, begun.tokenizer, correction=how.correction, digest=digest,
         entropy=(how.entropy, how.entropy_end), callbacks=[_Steward(run)],
     )  # fmt: skip
+    begun.model.config._name_or_path = begun_as
     made.run = run
     made.remove_callback(PrinterCallback)
     if how.reference == "base" and "ref" in getattr(made.model, "peft_config", {}):
@@ -286,22 +370,29 @@ def _trainer(config: TrainConfig, begun: Begun, run: _Run, digest: str) -> _Trai
     return made
 
 
-def _claim(config: TrainConfig, folder: Path) -> None:
-    """Take a folder for a run. Raises UserError for one of another run."""
-    file = folder / CONFIG
-    told = _told(config)
+def _claim(config: TrainConfig, folder: Path) -> bool:
+    """Take a folder for a run; gives whether it is new. Raises UserError for one of another run."""
+    file, told = folder / CONFIG, _told(config)
+    part = file.with_name(f"{CONFIG}.part")
     if file.is_file():
-        there = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            there = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file} cannot be read: {in_words(error)}") from error
         if difference := _difference(there, json.loads(told)):
             raise UserError(f"{folder} holds a run with another {difference}; name another folder by out, or remove it")
-        return
-    if folder.is_dir() and any(folder.iterdir()):
+        return False
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; name a folder by out")
+    if folder.is_dir() and set(folder.iterdir()) - {part}:
         raise UserError(f"{folder} is there and holds no run; name another folder by out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(told, encoding="utf-8")
+        part.write_text(told, encoding="utf-8")
+        part.rename(file)
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+    return True
 
 
 def _difference(there: Any, here: Any, key: str = "") -> str:

@@ -93,17 +93,13 @@ class Policy:
 
     @contextmanager
     def _at_rest(self) -> Iterator[None]:
-        """The model as it is asked: without dropout, without checkpointing, by the settings of each answer alone."""
-        training, checkpointing = self._model.training, getattr(self._model, "is_gradient_checkpointing", False)
+        """The model as it is asked: without dropout, by the settings of each answer alone."""
+        training = self._model.training
         self._model.eval()
-        if checkpointing:
-            self._model.gradient_checkpointing_disable()
         self._model.generation_config = transformers.GenerationConfig()
         try:
             with torch.no_grad():
                 yield
         finally:
             self._model.generation_config = self._own
-            if checkpointing:
-                self._model.gradient_checkpointing_enable()
             self._model.train(training)

@@ -14,6 +14,8 @@ from training.collect import Collection
 from training.evaluation import Score
 
 METRICS = "metrics.jsonl"
+CUT_OFF = "cut off"
+"""Why a decision teaches nothing, though it is a sample: its answer was too long."""
 STORE_SECONDS = 5.0
 """Longest time that a step waits to be written to the store."""
 
@@ -39,12 +41,17 @@ class Journal:
         self._store = store
         self._run = run
         self._tell = tell
+        self.looked = -1
+        """The latest update after which the learner was looked at; -1 for none."""
         self._waiting: list[TrainingStep] = []
         self._written = time.monotonic()
         if self._file.is_file():
             lines = self._file.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if (found := _update_of(line)) is not None and found <= update]
-            self._file.write_text("".join([f"{line}\n" for line in kept]), encoding="utf-8")
+            kept = [found for line in lines if (found := _read(line)) is not None and found["update"] <= update]
+            self.looked = max([found["update"] for found in kept if "scores" in found], default=-1)
+            part = folder / f"{METRICS}.part"
+            part.write_text("".join([f"{json.dumps(found)}\n" for found in kept]), encoding="utf-8")
+            part.replace(self._file)
 
     def update(self, reached: Reached, seconds: float) -> None:
         """An update is done."""
@@ -57,6 +64,7 @@ class Journal:
     def look(self, reached: Reached) -> None:
         """The learner was looked at."""
         self._line({"kind": "evaluation", "update": reached.update, "scores": [one.told() for one in reached.scores]})
+        self.looked = reached.update
         self._tell(reached)
 
     def flush(self) -> None:
@@ -67,43 +75,49 @@ class Journal:
 
     def _line(self, values: Mapping[str, Any]) -> None:
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(_finite(values)) + "\n")
+            file.write(json.dumps(finite(values)) + "\n")
 
 
-def measured(last: Collection, logged: Mapping[str, Any], seconds: float) -> dict[str, float]:
-    """The metrics of an update: what was collected, what trl logged, and where the time went."""
+def measured(last: Collection, idle: bool, seconds: float) -> dict[str, float]:
+    """The metrics of an update: what was collected, and where the time went."""
     other = max(seconds - last.rollout_seconds - last.credit_seconds, 0.0)
-    found = {
+    learned = sum([one.learns for one in last.samples])
+    left_out = {**last.left_out, CUT_OFF: len(last.samples) - learned}
+    return {
         "return": sum(last.returns) / max(len(last.returns), 1),
         **{f"return/episode_{number}": value for number, value in enumerate(last.returns, start=1)},
         "faulty": last.faulty,
         "matches": float(last.matches),
         "decisions": float(last.decisions),
-        "learned": float(len(last.samples)),
-        **{f"left_out/{reason}": float(count) for reason, count in sorted(last.left_out.items())},
+        "learned": float(learned),
+        **{f"left_out/{reason}": float(count) for reason, count in sorted(left_out.items()) if count},
+        "idle": float(idle),
         "seconds": seconds,
         "seconds/rollout": last.rollout_seconds,
         "seconds/credit": last.credit_seconds,
         "seconds/update": other,
     }
-    for key in ("loss", "entropy", "kl", "grad_norm", "learning_rate", "clip_ratio/region_mean", "entropy_coef"):
-        if isinstance(value := logged.get(key), int | float):
-            found[key] = float(value)
-    return found
 
 
-def _update_of(line: str) -> int | None:
-    """The update of a line; None for one that was cut off."""
+def of_trl(logged: Mapping[str, Any]) -> dict[str, float]:
+    """Those of trl's metrics of an update that are kept."""
+    keys = ("loss", "entropy", "kl", "grad_norm", "learning_rate", "clip_ratio/region_mean", "entropy_coef")
+    return {key: float(value) for key in keys if isinstance(value := logged.get(key), int | float)}
+
+
+def _read(line: str) -> dict[str, Any] | None:
+    """What a line says; None for one that was cut off."""
     try:
-        found = json.loads(line).get("update")
-    except (ValueError, AttributeError):
+        found = json.loads(line)
+    except ValueError:
         return None
-    return found if isinstance(found, int) else None
+    return found if isinstance(found, dict) and isinstance(found.get("update"), int) else None
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """A value for JSON, with None for numbers that are not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: finite(inner) for key, inner in value.items()}
+    return [finite(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from safetensors import SafetensorError
 
 from agents.models import marked
-from games.errors import RunError, UserError, in_words
+from games.errors import RunError, in_words
 
 PREFIX = "checkpoint-"
 _FAILED = (OSError, SafetensorError, RuntimeError)
@@ -35,6 +35,7 @@ def mark(place: Path, about: About, update: int, metrics: Mapping[str, float | N
         (place / marked.TEMPLATES).mkdir(exist_ok=True)
         for file in sorted(Path(about.params["templates"]).glob("*.txt")):
             shutil.copy(file, place / marked.TEMPLATES)
+    files = {file.name: file.stat().st_size for file in sorted(place.iterdir()) if file.is_file()}
     made = marked.Mark(
         format=marked.FORMAT,
         name=f"{about.run}@{update}",
@@ -46,7 +47,8 @@ def mark(place: Path, about: About, update: int, metrics: Mapping[str, float | N
         base_digest=None if about.base is None else marked.base_digest(about.base),
         digest=marked.digest(place),
         parent=about.parent,
-        files={file.name: file.stat().st_size for file in sorted(place.iterdir()) if file.is_file()},
+        files=files,
+        contents=marked.contents(place, files),
         windows=about.windows,
         metrics=dict(metrics),
     )
@@ -56,34 +58,47 @@ def mark(place: Path, about: About, update: int, metrics: Mapping[str, float | N
     return made
 
 
-def latest(folder: Path) -> tuple[Path | None, list[str]]:
-    """The newest whole checkpoint of a run, and a line for each newer one that is torn, which is removed."""
-    torn: list[str] = []
-    for place in sorted(folder.glob(f"{PREFIX}*"), key=_step, reverse=True):
-        try:
-            marked.read(str(place))
-        except UserError as error:
-            torn.append(f"{error}; it is passed over")
-            shutil.rmtree(place)
-        else:
-            return place, torn
-    return None, torn
+def latest(folder: Path) -> Path | None:
+    """The newest whole checkpoint of a run. Raises UserError for one that is whole and cannot be gone on from."""
+    for place in _newest_first(folder):
+        if _torn(place) is None:
+            return place
+    return None
+
+
+def clear(folder: Path) -> list[str]:
+    """Remove what is torn and newer than the newest whole checkpoint; gives a line for each. Raises as `latest`."""
+    told: list[str] = []
+    for place in _newest_first(folder):
+        if (why := _torn(place)) is None:
+            break
+        told.append(f"{why}; it is passed over and removed")
+        shutil.rmtree(place)
+    return told
+
+
+def _torn(place: Path) -> str | None:
+    try:
+        marked.read(str(place))
+    except marked.TornError as error:
+        return str(error)
+    return None
 
 
 def forget(folder: Path, keep: int) -> None:
     """Remove all but the newest checkpoints."""
-    for place in sorted(folder.glob(f"{PREFIX}*"), key=_step, reverse=True)[keep:]:
+    for place in _newest_first(folder)[keep:]:
         shutil.rmtree(place)
 
 
 def failed(place: Path, folder: Path, error: BaseException) -> RunError:
     """What to say of a checkpoint that could not be saved; what there is of it is removed, to make room."""
     shutil.rmtree(place, ignore_errors=True)
-    before, _ = latest(folder)
+    before = latest(folder)
     kept = f"{before} is whole" if before is not None else "there is none before it"
     return RunError(f"{place} could not be saved: {in_words(error)}; {kept}")
 
 
-def _step(place: Path) -> int:
-    number = place.name.removeprefix(PREFIX)
-    return int(number) if number.isdecimal() else -1
+def _newest_first(folder: Path) -> list[Path]:
+    places = [place for place in folder.glob(f"{PREFIX}*") if place.name.removeprefix(PREFIX).isdecimal()]
+    return sorted(places, key=lambda place: int(place.name.removeprefix(PREFIX)), reverse=True)

@@ -3,7 +3,7 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -11,8 +11,9 @@ from games.errors import UserError
 from league.store.records import stored
 from league.store.rows import MatchRecord
 from league.store.store import Store
-from training.collect import Collection, told
-from training.config import Samples, TrainConfig
+from training.collect import Collection as Collected
+from training.collect import told
+from training.config import TrainConfig
 from training.draw import Field
 from training.policy import Policy
 from training.samples import Sample, gather
@@ -20,18 +21,24 @@ from training.windows import Shape, Window, windows
 
 STALE = "stale"
 """Why a decision is no sample: the policy has had too many updates since."""
-_VERSION = re.compile(r"@(\d+)$")
+_VERSION = re.compile(r"(.*)@(\d+)")
 
 
 class Stored(Sequence[Window]):
     """The windows of a store's matches, each once, or as many as the run has updates."""
 
-    def __init__(self, config: TrainConfig, field: Field, parts: int, say: Callable[[str], None]) -> None:
-        """Raises UserError for a store without such matches, or with nothing in them to learn from."""
+    def __init__(
+        self, config: TrainConfig, field: Field, parts: int, tokenizer: Any, say: Callable[[str], None]
+    ) -> None:
+        """`parts` is what the rows of a window must be a multiple of.
+
+        Raises UserError for a store without such matches, of another tokenizer, or with nothing in them to learn from.
+        """
         assert config.samples is not None
         how = config.samples
         began = time.perf_counter()
         records = records_of(how.store, field.game.spec.name, how.agents)
+        _check_tokens(records, how.agents, tokenizer)
         read = time.perf_counter()
         samples: list[Sample] = []
         left_out: Counter[str] = Counter()
@@ -41,7 +48,8 @@ class Stored(Sequence[Window]):
             samples += found.samples
             left_out.update(found.left_out)
             decisions += found.decisions
-        fresh = [one for one in samples if not _stale(one, how)]
+        newest = _newest([*how.agents, *[one.model for one in samples]])
+        fresh = [one for one in samples if not _stale(one, newest, how.staleness)]
         if len(fresh) < len(samples):
             left_out[STALE] += len(samples) - len(fresh)
         reasons = counted(left_out)
@@ -52,9 +60,9 @@ class Stored(Sequence[Window]):
         rows = -(-how.rows // parts) * parts
         self._windows = windows(fresh, Shape(rows), config.seed)[: config.optimise.updates]
         self.policy: Policy | None = None
-        self.last: Collection | None = None
+        self.last: Collected | None = None
         summed = told(records, how.agents[0], read - began, time.perf_counter() - read)
-        self._summed = summed._replace(left_out=left_out, decisions=decisions)
+        self._summed = summed._replace(left_out=left_out)
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -65,7 +73,9 @@ class Stored(Sequence[Window]):
     def __getitem__(self, number: slice) -> Sequence[Window]: ...
     def __getitem__(self, number: Any) -> Any:
         window = self._windows[number]
-        self.last = self._summed._replace(samples=[one for one in window if one is not None])
+        samples = [one for one in window if one is not None]
+        decisions = len(samples) + sum(self._summed.left_out.values())
+        self.last = self._summed._replace(samples=samples, decisions=decisions)
         self._summed = self._summed._replace(rollout_seconds=0.0, credit_seconds=0.0, left_out={})
         return window
 
@@ -83,15 +93,33 @@ def records_of(path: str, game: str, agents: Iterable[str]) -> list[MatchRecord]
     return [found[match_id] for match_id in sorted(found)]
 
 
-def _stale(sample: Sample, how: Samples) -> bool:
-    """Whether a sample is of a version of a policy, NAME@VERSION, that lies too far behind the newest one asked for."""
-    newest = max([_version(agent) for agent in how.agents])
-    return newest - _version(sample.model) > how.staleness
+def _newest(names: Iterable[str]) -> dict[str, int]:
+    """The newest version of each policy, of names such as NAME@VERSION; others have none."""
+    newest: dict[str, int] = {}
+    for found in filter(None, map(_VERSION.fullmatch, names)):
+        newest[found[1]] = max(newest.get(found[1], 0), int(found[2]))
+    return newest
 
 
-def _version(name: str) -> int:
-    found = _VERSION.search(name)
-    return int(found[1]) if found else 0
+def _stale(sample: Sample, newest: Mapping[str, int], most: int) -> bool:
+    """Whether a sample is of a version of a policy that lies too far behind the newest one that is known of."""
+    found = _VERSION.fullmatch(sample.model) or _VERSION.fullmatch(sample.agent)
+    return found is not None and newest[found[1]] - int(found[2]) > most
+
+
+def _check_tokens(records: Iterable[MatchRecord], agents: Collection[str], tokenizer: Any) -> None:
+    """Raises UserError for answers that are not what their tokens say."""
+    for record in records:
+        names = {(row.episode, seat): name for row in record.episodes for seat, name in enumerate(row.seats)}
+        for episode, seat, said in [(row.episode, row.seat, row.said) for row in record.generations]:
+            if names.get((episode, seat)) not in agents or not said.completion_ids or said.constrained:
+                continue
+            read, raw = tokenizer.decode(said.completion_ids, skip_special_tokens=True).strip(), said.raw.strip()
+            if raw not in read or (read and not raw):  # a stop string may have cut it
+                raise UserError(
+                    f"samples: match {record.match.match_id}, episode {episode}: the answer {raw!r:.80} is of another "
+                    f"tokenizer than the learner's, which reads it as {read!r:.80}"
+                )
 
 
 def counted(left_out: Mapping[str, int]) -> str:
