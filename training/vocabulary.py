@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agents.agent import Agent, Decision, Pace, Setup
@@ -15,6 +16,7 @@ from agents.models.pool import Models
 from agents.parsing import CLOSE, OPEN
 from agents.registry import Recipe, recipe
 from arena.match import play_match
+from games.errors import UserError
 from games.game import Action, Observation
 from training.draw import Field, Pool, groups
 
@@ -36,29 +38,39 @@ class Vocabulary(NamedTuple):
 def vocabulary(field: Field, pool: Pool, params: Mapping[str, Any]) -> Vocabulary:
     """What an `llm` with these parameters reads in matches of a run, and what it may answer.
 
-    Opponents are those of the run and `random`. Rounds are played until one brings nothing new. Raises what
-    `play_match` raises.
+    Opponents are those of the run and `random`. Rounds are played until one brings nothing new. Raises UserError for a
+    game that accepts other answers than its actions, and what `play_match` raises.
     """
-    lines: Counter[str] = Counter()
-    actions: set[Action] = set()
+    met = _Met(Counter(), set())
     others = Pool([*pool.members, recipe("random")], [*pool.shares, sum(pool.shares) or 1.0])
     for number in range(MOST_ROUNDS):
-        before = len(lines) + len(actions)
-        asyncio.run(_round(field._replace(run=f"{field.run} words"), others, number, params, lines, actions))
-        if len(lines) + len(actions) == before:
+        before = len(met.lines) + len(met.actions)
+        asyncio.run(_round(field._replace(run=f"{field.run} words"), others, number, params, met))
+        if met.open:
+            name = field.game.spec.name
+            raise UserError(f"{name} accepts answers in words of one's own; a tiny model says whole actions alone")
+        if len(met.lines) + len(met.actions) == before:
             break
-    return Vocabulary(lines, frozenset(actions))
+    return Vocabulary(met.lines, frozenset(met.actions))
 
 
-async def _round(
-    field: Field, pool: Pool, number: int, params: Mapping[str, Any], lines: Counter[str], actions: set[Action]
-) -> None:
+@dataclass
+class _Met:
+    """What was met so far."""
+
+    lines: Counter[str]
+    actions: set[Action]
+    open: bool = False
+    """Whether other answers than actions were accepted somewhere."""
+
+
+async def _round(field: Field, pool: Pool, number: int, params: Mapping[str, Any], met: _Met) -> None:
     async def make(recipe: Recipe, setup: Setup) -> Agent:
         if recipe is not field.learner:
             return recipe.make(setup._replace(models=shared))
-        models, notebook = Models(), _Notebook(lines)
+        models, notebook = Models(), _Notebook(met.lines)
         models.put(source_of(params), notebook)
-        return _Wanderer(setup._replace(models=models), notebook, actions, params)
+        return _Wanderer(setup._replace(models=models), notebook, met, params)
 
     shared = Models()
     try:
@@ -73,15 +85,16 @@ class _Wanderer(Language):
 
     pace = Pace.AWAITS
 
-    def __init__(self, setup: Setup, notebook: "_Notebook", actions: set[Action], params: Mapping[str, Any]) -> None:
+    def __init__(self, setup: Setup, notebook: "_Notebook", met: _Met, params: Mapping[str, Any]) -> None:
         super().__init__(setup, **params)
         self._notebook = notebook
-        self._actions = actions
+        self._met = met
         self._rng = random.Random(setup.seed)
 
     async def act(self, observation: Observation) -> Decision:
         """Say any action, now and then nothing."""
-        self._actions.update(observation.legal_actions)
+        self._met.actions.update(observation.legal_actions)
+        self._met.open = self._met.open or observation.open
         action = self._rng.choice(observation.legal_actions)
         self._notebook.answer = "" if self._rng.random() < MISTAKES else f"{OPEN}{action}{CLOSE}"
         return await super().act(observation)

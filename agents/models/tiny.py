@@ -39,6 +39,14 @@ class Size(NamedTuple):
     hidden: int = 64
 
 
+def check(size: Size) -> None:
+    """Raises UserError for a width that cannot be split into heads, and for no layers."""
+    if size.hidden % HEAD or size.hidden < HEAD or size.layers < 1:
+        raise UserError(
+            f"tiny(layers={size.layers},hidden={size.hidden}): hidden is a multiple of {HEAD}, layers from 1"
+        )
+
+
 def build(folder: Path, lines: Mapping[str, int], actions: Iterable[str], size: Size, seed: int) -> None:
     """Write a model into a folder, for prompts of these lines, each met so often, that answers with one of the actions.
 
@@ -46,10 +54,7 @@ def build(folder: Path, lines: Mapping[str, int], actions: Iterable[str], size: 
     """
     from agents.models.weights import quiet
 
-    if size.hidden % HEAD or size.hidden < HEAD or size.layers < 1:
-        raise UserError(
-            f"tiny(layers={size.layers},hidden={size.hidden}): hidden is a multiple of {HEAD}, layers from 1"
-        )
+    check(size)
     tokenizer = _tokenizer(lines, actions)
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
