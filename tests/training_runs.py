@@ -49,6 +49,11 @@ def trained(
     return run(given, store, Notices(tell, say), stop or Event())
 
 
+def train_alone(given: TrainConfig, store: Path) -> None:
+    """Train, in a process of its own."""
+    trained(given, Store(store))
+
+
 def stopped_after(update: int, given: TrainConfig, store: Store | None = None) -> Outcome:
     """Train until an update is told, as a person who presses Ctrl-C then."""
     stop = Event()

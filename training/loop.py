@@ -196,6 +196,9 @@ class _Run:
         if self.main:
             self.journal = Journal(self._config.folder, self._store, self._config.name, done, self._notices.tell)
         try:
+            if checkpoint is not None:
+                with quiet():
+                    self.trainer._load_from_checkpoint(str(checkpoint))
             seen = self.look(done)
             if done >= self.updates:
                 return Outcome(done, self.updates, not seen, checkpoint or self._config.folder / WARM)

@@ -3,7 +3,7 @@
 The mark is written last. What it says comes from elsewhere and is checked before it is believed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,14 @@ MANNERS = frozenset(
 """Parameters of `llm` that a mark may state."""
 
 
+_END = 1 << 20
+"""Bytes of the beginning and of the end of a file that count."""
+
+
+class TornError(UserError):
+    """A checkpoint that was not saved to the end, or whose files are not as they were saved."""
+
+
 class Mark(BaseModel):
     """What a checkpoint is."""
 
@@ -50,13 +58,18 @@ class Mark(BaseModel):
     """Digest of the weights that the run began with, where these were a checkpoint."""
     files: dict[str, int]
     """Name of each file that must be here, with its bytes."""
+    contents: str = ""
+    """Of all these files, as a digest; "" for a mark that does not say."""
     windows: str
     """What the run trains on, as a digest: what it can be taken up with."""
     metrics: dict[str, float | None]
 
 
 def read(name: str) -> tuple[Path, Mark]:
-    """The folder of a checkpoint and its mark. Raises UserError for none, a torn one and one of another base."""
+    """The folder of a checkpoint and its mark.
+
+    Raises TornError for one that is not whole, UserError for none, one of another base or of another program.
+    """
     place = Path(name).expanduser()
     if not place.is_dir():
         raise UserError(f"checkpoint {name}: there is no such folder")
@@ -64,8 +77,11 @@ def read(name: str) -> tuple[Path, Mark]:
     if not (place / MARK).is_file():
         inner = sorted(place.glob(f"*/{MARK}"), key=lambda path: path.stat().st_mtime)
         hint = f"; there is one in {inner[-1].parent}" if inner else ""
-        raise UserError(f"checkpoint {name}: it has no {MARK}, so it is none, or it was not saved to the end{hint}")
-    settings = folder.config(place / MARK)
+        raise TornError(f"checkpoint {name}: it has no {MARK}, so it is none, or it was not saved to the end{hint}")
+    try:
+        settings = folder.config(place / MARK)
+    except UserError as error:
+        raise TornError(f"checkpoint {name}: it is torn, {error}") from error
     if settings.get("format") != FORMAT:
         raise UserError(f"checkpoint {name}: its format is {settings.get('format')!r:.40}, and {FORMAT} is read here")
     try:
@@ -86,15 +102,17 @@ def stamp(name: str) -> int:
 
 
 def _whole(name: str, place: Path, mark: Mark) -> None:
-    """Raises UserError where a file is missing, or another one."""
+    """Raises TornError where a file is missing, or another one, UserError where the base model is another one."""
     for file, size in mark.files.items():
         path = place / file
         if Path(file).name != file or not path.is_file():
-            raise UserError(f"checkpoint {name}: it is torn, {file!r:.100} is missing")
+            raise TornError(f"checkpoint {name}: it is torn, {file!r:.100} is missing")
         if path.stat().st_size != size:
-            raise UserError(f"checkpoint {name}: it is torn, {file} has {path.stat().st_size} bytes in place of {size}")
+            raise TornError(f"checkpoint {name}: it is torn, {file} has {path.stat().st_size} bytes in place of {size}")
     if (found := digest(place)) != mark.digest:
-        raise UserError(f"checkpoint {name}: its weights are others ({found}) than its mark says ({mark.digest})")
+        raise TornError(f"checkpoint {name}: its weights are others ({found}) than its mark says ({mark.digest})")
+    if mark.contents and contents(place, mark.files) != mark.contents:
+        raise TornError(f"checkpoint {name}: it is torn, its files are others than its mark says")
     if mark.base is not None and (base := base_digest(mark.base)) != mark.base_digest:
         raise UserError(
             f"checkpoint {name}: its adapter is for a model {mark.base} with digest {mark.base_digest}, "
@@ -109,6 +127,19 @@ def digest(place: Path) -> str:
         hashed.update(repr((file.name, file.stat().st_size)).encode())
         for part in folder.parts(file):
             hashed.update(part)
+    return hashed.hexdigest()
+
+
+def contents(place: Path, files: Iterable[str]) -> str:
+    """16 hexadecimal digits of some files in a folder: of their names, sizes, beginnings and ends."""
+    hashed = blake2b(digest_size=8)
+    for name in sorted(files):
+        size = (place / name).stat().st_size
+        hashed.update(repr((name, size)).encode())
+        with (place / name).open("rb") as file:
+            hashed.update(file.read(_END))
+            file.seek(max(size - _END, file.tell()))
+            hashed.update(file.read())
     return hashed.hexdigest()
 
 

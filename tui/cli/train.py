@@ -59,9 +59,10 @@ def train(context: click.Context, /, file: Path, store: str, as_json: bool, **fl
 def _told(reached: "Reached", shares: dict[str, float], as_json: bool) -> Iterator[str]:
     """An update in a line, a look at the learner in a line for each kind of opponent and arm."""
     if as_json:
-        yield json.dumps(
-            {"update": reached.update, "metrics": dict(reached.metrics), "scores": [s.told() for s in reached.scores]}
-        )
+        from training.progress import finite
+
+        scores = [score.told() for score in reached.scores]
+        yield json.dumps(finite({"update": reached.update, "metrics": reached.metrics, "scores": scores}))
         return
     if reached.metrics:
         yield _update(reached)
