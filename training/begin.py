@@ -58,7 +58,10 @@ def field_of(config: TrainConfig) -> tuple[Field, Pool]:
             raise UserError(f"opponents: {other.agent} cannot play {game.spec.name}: {why}")
         if other.recipe.agent.interactive:
             raise UserError(f"opponents: {other.agent} needs a person")
-    check_names(game, [learner.name, *[other.recipe.name for other in others]])
+    names = [learner.name, *[other.recipe.name for other in others]]
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise UserError(f"opponents: two agents are named {twice[0]}; NAME=SPEC gives one of them another name")
+    check_names(game, names)
     check_deals(game, config.match)
     return Field(config.name, config.seed, game, config.match, learner, _seats(config, game)), Pool(
         [other.recipe for other in config.opponents], [other.share for other in config.opponents]
@@ -124,7 +127,7 @@ def _with_adapter(model: Any, config: TrainConfig) -> Any:
 
     assert config.lora is not None
     lora = config.lora
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), quiet():
         torch.manual_seed(config.seed)
         return get_peft_model(
             model,
