@@ -301,8 +301,7 @@ def test_an_adapter_of_another_base_is_refused_and_stays(tmp_path: Path) -> None
 )
 def test_an_adapter_goes_on_as_an_adapter_of_its_rank(tmp_path: Path, how: dict[str, Any], words: str) -> None:
     place = trained(config(tmp_path / "run", optimise={"updates": 1}, **LORA)).checkpoint
-    given = config(tmp_path / "next", optimise={"updates": 1}, **how)
-    given = given.model_copy(update={"learner": type(given.learner)(checkpoint=str(place))})
+    given = config(tmp_path / "next", checkpoint=place, optimise={"updates": 1}, **how)
     with pytest.raises(UserError, match=words):
         trained(given)
 

@@ -31,8 +31,10 @@ TIMES = ("seconds", "seconds/rollout", "seconds/credit", "seconds/update")
 
 
 def config(out: Path, **changes: Any) -> TrainConfig:
-    """A small run with other values; those that are tables are changed key by key."""
+    """A small run with other values. Tables are changed key by key, but a checkpoint is all of a learner."""
     values = {**SMALL, "out": str(out)}
+    if "checkpoint" in changes:
+        values["learner"] = {"checkpoint": str(changes.pop("checkpoint"))}
     for key, value in changes.items():
         values[key] = {**values.get(key, {}), **value} if isinstance(value, dict) else value
     return TrainConfig(**values)

@@ -140,6 +140,16 @@ def _together(own: Collection | None) -> Collection:
     )
 
 
+def agree(stop: Event) -> None:
+    """Raises StoppedError in all processes where one is to stop."""
+    _, processes = _place()
+    told: list[Any] = [stop.is_set()] * processes
+    if processes > 1:
+        torch.distributed.all_gather_object(told, stop.is_set())
+    if any(told):
+        raise StoppedError
+
+
 def _place() -> tuple[int, int]:
     """Number of this process, and how many there are."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):

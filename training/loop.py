@@ -158,7 +158,7 @@ class _Run:
         """Optimizer steps of an update."""
         parts = how.minibatches * how.parts * PartialState().num_processes
         self.windows: Collected | Stored = (
-            Stored(config, field, parts, begun.tokenizer, notices.say)
+            Stored(config, field, parts, begun.tokenizer, stop, notices.say)
             if config.samples is not None
             else Collected(config, field, pool, parts, stop)
         )
@@ -220,7 +220,7 @@ class _Run:
 
     def _check(self, windows: Stored) -> None:
         """Raises UserError for samples that cannot be trained on as they are, before any is."""
-        for window in windows:
+        for window in windows.windows:
             try:
                 self.trainer._check(window)
             except ValueError as error:

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any, overload
 
 from games.errors import UserError
@@ -12,7 +13,7 @@ from league.store.records import stored
 from league.store.rows import MatchRecord
 from league.store.store import Store
 from training.collect import Collection as Collected
-from training.collect import told
+from training.collect import agree, told
 from training.config import TrainConfig
 from training.draw import Field
 from training.policy import Policy
@@ -28,7 +29,7 @@ class Stored(Sequence[Window]):
     """The windows of a store's matches, each once, or as many as the run has updates."""
 
     def __init__(
-        self, config: TrainConfig, field: Field, parts: int, tokenizer: Any, say: Callable[[str], None]
+        self, config: TrainConfig, field: Field, parts: int, tokenizer: Any, stop: Event, say: Callable[[str], None]
     ) -> None:
         """`parts` is what the rows of a window must be a multiple of.
 
@@ -58,21 +59,24 @@ class Stored(Sequence[Window]):
         if not fresh:
             raise UserError(f"samples.store = {how.store!r}: nothing to learn from; left out: {reasons or 'nothing'}")
         rows = -(-how.rows // parts) * parts
-        self._windows = windows(fresh, Shape(rows), config.seed)[: config.optimise.updates]
+        self._stop = stop
+        self.windows = windows(fresh, Shape(rows), config.seed)[: config.optimise.updates]
         self.policy: Policy | None = None
         self.last: Collected | None = None
         summed = told(records, how.agents[0], read - began, time.perf_counter() - read)
         self._summed = summed._replace(left_out=left_out)
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return len(self.windows)
 
     @overload
     def __getitem__(self, number: int) -> Window: ...
     @overload
     def __getitem__(self, number: slice) -> Sequence[Window]: ...
     def __getitem__(self, number: Any) -> Any:
-        window = self._windows[number]
+        """The window of an update, from 0. Raises StoppedError once the run is to stop."""
+        agree(self._stop)
+        window = self.windows[number]
         samples = [one for one in window if one is not None]
         decisions = len(samples) + sum(self._summed.left_out.values())
         self.last = self._summed._replace(samples=samples, decisions=decisions)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agents.models.weights import Weights
+from agents.models.weights import Weights, quiet
 from training.config import Imitation
 from training.imitation import lessons
 from training.stored import counted, records_of
@@ -36,7 +36,8 @@ def copy(
     left_out = f"; left out: {counted(found.left_out)}" if found.left_out else ""
     say(f"{how.store}: {len(records)} matches, {len(found.found)} decisions to copy{left_out}")
     course = Course(how.learning_rate, how.rows, epochs=how.epochs, seed=seed)
-    logged = supervised(model, tokenizer, found.found, place, course)
+    with quiet():
+        logged = supervised(model, tokenizer, found.found, place, course)
     losses = [line["loss"] for line in logged if "loss" in line]
     say(f"copied: the loss went from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps")
     return losses[-1]
