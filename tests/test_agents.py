@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,10 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "best_response": [("best_response(to=kuhn(style=aggressive))", "kuhn_poker")],
     "biased": [("biased(weights=[0.9,0.05,0.05])", "matrix_rps"), ("biased(weights=[0,1])", "tic_tac_toe")],
     "cfr": [("cfr(iterations=20)", "kuhn_poker")],
+    "checkpoint": [
+        ("checkpoint(path=TRAINED,dtype=float32)", "matrix_rps"),
+        ("checkpoint(path=TRAINED,memory=history,choice=scored,temperature=0.5,dtype=float32)", "kuhn_poker"),
+    ],
     "counter_last": [("counter_last", "matrix_rps"), ("counter_last", "matrix_pd")],
     "heuristic": [
         ("heuristic", "tic_tac_toe"),
@@ -73,7 +78,7 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
 }
 """Agent -> specs of it and the games to check them in; an agent with a line in the registry needs one here.
 
-TINY stands for the folder of a tiny language model.
+TINY stands for the folder of a tiny language model, TRAINED for that of a checkpoint.
 """
 
 
@@ -114,6 +119,18 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield tiny_folder(tmp_path_factory.mktemp("tiny"))
 
 
+@pytest.fixture(scope="module")
+def trained(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a checkpoint."""
+    from training.saving import About, mark
+
+    place = tmp_path_factory.mktemp("trained") / "checkpoint-3"
+    shutil.copytree(tiny_model, place)
+    params = recipe("llm(max_tokens=8,telling=brief)").params
+    mark(place, About("run", "matrix_rps", params, None, None, "w"), 3, {})
+    return place
+
+
 # The registry
 
 
@@ -127,6 +144,8 @@ def test_every_agent_of_the_registry_has_an_example() -> None:
 def test_agent_keeps_its_promises(spec: str, game: str, request: pytest.FixtureRequest) -> None:
     if "TINY" in spec:
         spec = spec.replace("TINY", str(request.getfixturevalue("tiny_model")))
+    if "TRAINED" in spec:
+        spec = spec.replace("TRAINED", str(request.getfixturevalue("trained")))
     check_agent(spec, game, matches=1 if game == THROWS else 2)
 
 
