@@ -211,7 +211,8 @@ class _Run:
                 stopped = True
             step = self.trainer.state.global_step
             if stopped and step // self.steps > done and self.saved_at != step:
-                self.trainer._save_checkpoint(self.trainer.model, None)
+                with quiet():
+                    self.trainer._save_checkpoint(self.trainer.model, None)
             return Outcome(step // self.steps, self.updates, stopped or not self.seen, latest(self._config.folder))
         finally:
             if self.journal is not None:
