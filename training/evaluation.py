@@ -12,6 +12,7 @@ from arena.match import MatchResult
 from games.game import Termination
 from games.seeding import derive
 from training.draw import Field, Line, Pool, line
+from training.meta_episodes import Floats
 from training.policy import Policy
 
 ARMS = ("memory", "no memory")
@@ -47,6 +48,10 @@ class Score(NamedTuple):
     """Share of the matches in which the episode was won, or solved."""
     faulty: float
     """Share of its decisions that were illegal or could not be read."""
+    late: float
+    """Mean return in the last third of the episodes."""
+    late_error: float
+    """Its standard error over matches."""
 
     def told(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -54,7 +59,11 @@ class Score(NamedTuple):
 
 
 def evaluate(policy: Policy, field: Field, plan: Plan, concurrent: int, stop: Event) -> list[Score]:
-    """Play and score; deals are the same at every look, for every opponent and in every arm."""
+    """Play and score; deals are the same at every look, for every opponent and in every arm.
+
+    All episodes are played, whoever wins.
+    """
+    field = field._replace(rules=field.rules.model_copy(update={"stop_on_win": False}))
     cases: list[tuple[str, bool, str, int]] = []
     lines: list[Line] = []
     members = [*[(member, False) for member in plan.pool.members], *[(member, True) for member in plan.held_out]]
@@ -98,8 +107,14 @@ def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> 
             answers += len(own)
             faulty += len([fault for fault in own if fault in _FAULTS])
     table = np.array(returns)
-    errors = table.std(axis=0, ddof=1) / np.sqrt(len(table)) if len(table) > 1 else np.full(table.shape[1], np.nan)
+    late = table[:, -(-2 * table.shape[1] // 3) :].mean(axis=1) if table.shape[1] > 1 else table[:, 0]
     return Score(
-        opponent, held, arm, first, len(table), table.mean(axis=0).tolist(), errors.tolist(),
-        np.array(won).mean(axis=0).tolist(), faulty / max(answers, 1),
+        opponent, held, arm, first, len(table), table.mean(axis=0).tolist(),
+        [_error(column) for column in table.T], np.array(won).mean(axis=0).tolist(), faulty / max(answers, 1),
+        float(late.mean()), _error(late),
     )  # fmt: skip
+
+
+def _error(values: Floats) -> float:
+    """Standard error of a mean; nan for that of one value."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -26,7 +26,7 @@ from games.spec import Spec
 from league.identity import versions
 from league.preparation import prepared
 from league.store.store import Store
-from league.store.training import CheckpointRow, TrainingRun, keep_checkpoint, register_run
+from league.store.training import CheckpointRow, TrainingRun, check_run, keep_checkpoint, register_run
 from training.begin import Begun, base_folder, begin, field_of, held_out_of, loaded
 from training.collect import Collected
 from training.config import TrainConfig
@@ -75,12 +75,14 @@ def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event)
     together = PartialState(cpu=not torch.cuda.is_available())
     if not together.is_main_process:
         store, notices = None, notices._replace(say=_unheard)
+    row = TrainingRun(config.name, _told(config), versions(), config.seed, datetime.now(UTC))
+    if store is not None and Path(store.path).is_file():
+        check_run(store, row)
     new = together.is_main_process and _claim(config, config.folder)
     try:
         made, checkpoint = _prepared(config, field, pool, store, notices, stop)
         if store is not None:
-            now = datetime.now(UTC)
-            register_run(store, TrainingRun(config.name, _told(config), versions(), config.seed, now))
+            register_run(store, row)
     except UserError:
         if new:  # nothing is in it that was trained, and the file may be mended
             shutil.rmtree(config.folder)
@@ -106,6 +108,7 @@ def _prepared(
         about = _about(config, field, begun)
     if config.warm_start is not None and warm is not None and not copied:
         params, game = field.learner.params, field.game.spec.name
+        _threads(begun.model)
         loss = copy(config.warm_start, config.seed, begun.model, begun.tokenizer, params, game, warm, notices.say)
         if together.is_main_process:
             made = mark(warm, about, 0, {"loss": loss})

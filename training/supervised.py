@@ -53,26 +53,8 @@ def supervised(
     Raises UserError for no lessons or tokens of another tokenizer, RunError for a loss that is no number.
     """
     _check(model, lessons)
-    args = SFTConfig(
-        output_dir=str(folder),
-        per_device_train_batch_size=course.rows,
-        gradient_accumulation_steps=course.accumulate,
-        learning_rate=course.learning_rate,
-        num_train_epochs=course.epochs,
-        max_steps=course.max_steps or -1,
-        seed=course.seed,
-        use_cpu=course.cpu,
-        bf16=False,
-        gradient_checkpointing=course.checkpointing,
-        max_length=None,
-        dataset_kwargs={"skip_prepare_dataset": True},
-        dataloader_pin_memory=torch.cuda.is_available() and not course.cpu,
-        save_strategy="no",
-        push_to_hub=False,
-        report_to=[],
-        logging_steps=1,
-        disable_tqdm=True,
-    )
+    with quiet():  # of what trl itself sets and transformers renames
+        args = _args(folder, course)
     trainer = _Trainer(
         model=model,
         args=args,
@@ -86,6 +68,30 @@ def supervised(
         trainer.save_model(str(folder))
     logged: list[dict[str, float]] = trainer.state.log_history
     return logged
+
+
+def _args(folder: Path | str, course: Course) -> SFTConfig:
+    return SFTConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=course.rows,
+        gradient_accumulation_steps=course.accumulate,
+        learning_rate=course.learning_rate,
+        num_train_epochs=course.epochs,
+        max_steps=course.max_steps or -1,
+        seed=course.seed,
+        use_cpu=course.cpu,
+        bf16=False,
+        gradient_checkpointing=course.checkpointing,
+        train_sampling_strategy="group_by_length",  # little is padding then
+        max_length=None,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        dataloader_pin_memory=torch.cuda.is_available() and not course.cpu,
+        save_strategy="no",
+        push_to_hub=False,
+        report_to=[],
+        logging_steps=1,
+        disable_tqdm=True,
+    )
 
 
 def dataset(lessons: Sequence[Lesson]) -> Dataset:

@@ -80,20 +80,27 @@ def register_run(store: Store, run: TrainingRun) -> None:
 
     Raises UserError when the run is there with another seed or configuration.
     """
-    config = json.loads(run.config)
     row = pa.Table.from_pylist([run._asdict()], _RUNS)
     with store.transaction() as connection:
         found = connection.execute("SELECT seed, config FROM training_runs WHERE run = ?", [run.run]).fetchall()
         if not found:
             append(connection, "training_runs", row)
-        for seed, known in found:
-            differs = _difference(seed, run.seed, "seed") or _difference(json.loads(known), config)
-            if differs:
-                raise UserError(
-                    f"training run {run.run} is in store {store.path} with another setup: {differs}; "
-                    "give this one another name"
-                )
+        _same_setup(store, run, found)
     store.remember(run.run, row)
+
+
+def check_run(store: Store, run: TrainingRun) -> None:
+    """Raises UserError as `register_run` does, and adds nothing."""
+    _same_setup(store, run, [(known.seed, known.config) for known in runs(store) if known.run == run.run])
+
+
+def _same_setup(store: Store, run: TrainingRun, found: Iterable[tuple[int, str]]) -> None:
+    for seed, known in found:
+        if differs := _difference(seed, run.seed, "seed") or _difference(json.loads(known), json.loads(run.config)):
+            raise UserError(
+                f"training run {run.run} is in store {store.path} with another setup: {differs}; "
+                "give this one another name"
+            )
 
 
 def keep_steps(store: Store, run: str, steps: Iterable[TrainingStep]) -> None:
