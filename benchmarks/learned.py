@@ -170,8 +170,8 @@ def _mean(weights: Sequence[float], values: Sequence[float], errors: Sequence[fl
 def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The last third of the hands by seat, and how much of what can be won against each opponent was won."""
     text = (
-        "The last third of the hands, by seat; `exploited` is (earned - security) / (best response - security), the mean "
-        "over opponents, with the equilibrium's value as security."
+        "The last third of the hands, by seat; `exploited` is (earned - security) / (best response - security), as a "
+        "mean over opponents, with the equilibrium's value as security."
     )
     yield f"{_wrapped(text)}\n"
     yield "| run | seed | memory | opponents | first seat | second seat | exploited, first | exploited, second |"

@@ -11,6 +11,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -73,9 +74,8 @@ def main() -> None:
         tasks = [(name, seed) for name in options.names or ARMS for seed in ARMS[name].seeds]
         left = [task for task in tasks if not _file(*task).is_file()]
         with ThreadPoolExecutor(options.jobs) as pool:
-            for (name, seed), code in zip(
-                left, pool.map(lambda task: _process(*task, options.work), left), strict=True
-            ):
+            codes = pool.map(partial(_process, work=options.work), left)
+            for (name, seed), code in zip(left, codes, strict=True):
                 print(f"{name}, seed {seed}: {'done' if code == 0 else f'failed with {code}'}", flush=True)
     from benchmarks.learned import page
 
