@@ -18,7 +18,7 @@ from games import registry
 from games.errors import RunError, UserError
 from league.store.store import Store
 from tests.play import match_of, play_here
-from tests.training_runs import SMALL, config, lines, same, toml, trained, updates, weights
+from tests.training_runs import SMALL, config, lines, same, stopped_after, toml, trained, updates, weights
 from training.config import TrainConfig, from_toml
 
 LORA = {"lora": {"rank": 2, "alpha": 4, "targets": ["q_proj", "v_proj"]}}
@@ -143,17 +143,19 @@ def test_a_run_that_is_in_the_store_with_another_setup_keeps_its_place(tmp_path:
     assert not (tmp_path / "two").exists()
 
 
-def out_of_room(given: TrainConfig, told: Path) -> None:
-    """Train where no file may be larger than the weights of the base."""
+def out_of_room(given: TrainConfig, told: Path, room: int) -> None:
+    """Train where no file may be larger than the weights of the base and some bytes more."""
     size = (given.folder / "base" / "model.safetensors").stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 2000, size + 2000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, size + room))
     try:
         trained(given)
     except RunError as error:
         told.write_text(str(error))
 
 
-def test_a_checkpoint_without_room_leaves_the_one_before_and_a_run_with_room_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [2000, -2000])
+def test_a_checkpoint_without_room_leaves_the_one_before_and_a_run_with_room_goes_on(tmp_path: Path, room: int) -> None:
+    """Whether it is the optimizer's state that does not fit, or the weights."""
     how: dict[str, Any] = {"optimise": {"updates": 4}, "save": {"every": 2}}
     given = config(tmp_path / "run", **how)
     whole = trained(config(tmp_path / "whole", **how))
@@ -161,7 +163,7 @@ def test_a_checkpoint_without_room_leaves_the_one_before_and_a_run_with_room_goe
     shutil.rmtree(tmp_path / "run" / "checkpoint-4")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.training_runs"])
-    process = context.Process(target=out_of_room, args=(given, tmp_path / "told"))
+    process = context.Process(target=out_of_room, args=(given, tmp_path / "told", room))
     process.start()
     process.join()
     assert process.exitcode == 0
@@ -178,6 +180,14 @@ def test_a_checkpoint_without_room_leaves_the_one_before_and_a_run_with_room_goe
 def plays(place: Path) -> None:
     result = play_here(match_of("matrix_rps", f"checkpoint(path={place})", "random"))
     assert len(result.episodes) == 1
+
+
+def test_metrics_that_cannot_be_written_end_the_run(tmp_path: Path) -> None:
+    given = config(tmp_path / "run")
+    stopped_after(1, given)
+    (tmp_path / "run" / "metrics.jsonl").unlink()
+    (tmp_path / "run" / "metrics.jsonl").mkdir()
+    assert "metrics.jsonl cannot be written: Is a directory" in said(lambda: trained(given), RunError)
 
 
 # Checkpoints

@@ -191,8 +191,8 @@ def test_settings_under_which_the_loss_would_be_another_are_refused(
 
 
 def test_a_window_of_another_size_is_refused(model_folder: Path, tmp_path: Path) -> None:
-    made = trainer(model_folder, tmp_path, [SAMPLES[:2]], rows=4)
-    with pytest.raises(ValueError, match="a window has 2 rows, and 4 for each of 1 processes are wanted"):
+    made = trainer(model_folder, tmp_path, [SAMPLES[:3]], rows=2, steps=2)
+    with pytest.raises(ValueError, match="a window of 3 rows cannot be split into 2 parts of 1 processes"):
         made.train()
 
 

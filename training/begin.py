@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from safetensors import SafetensorError
 
 from agents.models import marked, smollm2, tiny
 from agents.models.folder import model_folder
@@ -12,7 +13,7 @@ from agents.models.weights import load, quiet
 from agents.registry import Recipe, recipe
 from arena.match import check_deals
 from games import registry
-from games.errors import UserError
+from games.errors import RunError, UserError, in_words
 from games.game import Game
 from games.spec import near
 from league.identity import check_names
@@ -79,8 +80,11 @@ def begin(config: TrainConfig, field: Field, pool: Pool) -> Begun:
         if not root.is_dir():
             part = root.with_name(f"{BASE}.part")
             met = vocabulary(field, pool, field.learner.params)
-            tiny.build(part, met.lines, met.actions, learner.tiny, config.seed)
-            part.rename(root)
+            try:
+                tiny.build(part, met.lines, met.actions, learner.tiny, config.seed)
+                part.rename(root)
+            except (OSError, SafetensorError) as error:
+                raise RunError(f"{root} could not be saved: {in_words(error)}") from error
         name = str(root.resolve())
     model, tokenizer = load(name, root, _dtype(config))
     if config.lora is None:

@@ -34,7 +34,7 @@ from training.draw import Field, Pool
 from training.evaluation import ARMS, Plan, evaluate
 from training.policy import Policy, StoppedError
 from training.progress import Journal, Reached, Tell, measured, of_trl
-from training.saving import PREFIX, About, clear, failed, forget, latest, mark
+from training.saving import FAILED, PREFIX, About, clear, failed, forget, latest, mark
 from training.stored import Stored
 from training.trainer import MetaGRPOTrainer
 from training.warm_start import copy
@@ -298,7 +298,7 @@ class _Trainer(MetaGRPOTrainer):
             super()._save_checkpoint(model, trial)
             if self.run.main:
                 self.run.saved(place)
-        except (OSError, RuntimeError, ValueError) as error:
+        except FAILED as error:
             raise failed(place, Path(self.args.output_dir), error) from error
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from games.errors import RunError
 from league.store.store import Store
 from league.store.training import TrainingStep, keep_steps
 from training.collect import Collection
@@ -34,7 +35,10 @@ Tell = Callable[[Reached], None]
 
 
 class Journal:
-    """Writes what a run reaches. A run that is taken up again forgets what came after the update it goes on from."""
+    """Writes what a run reaches. A run that is taken up again forgets what came after the update it goes on from.
+
+    Raises RunError where its file cannot be written.
+    """
 
     def __init__(self, folder: Path, store: Store | None, run: str, update: int, tell: Tell) -> None:
         self._file = folder / METRICS
@@ -74,8 +78,11 @@ class Journal:
         self._waiting, self._written = [], time.monotonic()
 
     def _line(self, values: Mapping[str, Any]) -> None:
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(finite(values)) + "\n")
+        try:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(finite(values)) + "\n")
+        except OSError as error:
+            raise RunError(f"{self._file} cannot be written: {error.strerror}") from error
 
 
 def measured(last: Collection, idle: bool, seconds: float) -> dict[str, float]:

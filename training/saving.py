@@ -11,7 +11,7 @@ from agents.models import marked
 from games.errors import RunError, in_words
 
 PREFIX = "checkpoint-"
-_FAILED = (OSError, SafetensorError, RuntimeError)
+FAILED = (OSError, SafetensorError, RuntimeError, ValueError)
 """What transformers and torch raise when a file cannot be written."""
 _STATE = "trainer_state.json"
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from accelerate import PartialState
+
 from agents.models.weights import Weights, quiet
 from training.config import Imitation
 from training.imitation import lessons
@@ -35,7 +37,7 @@ def copy(
     )
     left_out = f"; left out: {counted(found.left_out)}" if found.left_out else ""
     say(f"{how.store}: {len(records)} matches, {len(found.found)} decisions to copy{left_out}")
-    course = Course(how.learning_rate, how.rows, epochs=how.epochs, seed=seed)
+    course = Course(how.learning_rate, -(-how.rows // PartialState().num_processes), epochs=how.epochs, seed=seed)
     with quiet():
         logged = supervised(model, tokenizer, found.found, place, course)
     losses = [line["loss"] for line in logged if "loss" in line]
