@@ -734,6 +734,7 @@ def test_every_table_and_column_is_documented():
             "docs/household.md",
             "docs/shop.md",
             "docs/training.md",
+            "docs/imitation.md",
         ),
         *("docs/ratings.md", "docs/matches.md", "docs/decisions.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     ],
