@@ -29,6 +29,7 @@ from league.store import training as kept
 from league.store.store import Store
 from tests.local_models import forward
 from tests.play import play_here
+from tests.test_trainer import sample
 from tests.training_runs import (
     config,
     lines,
@@ -42,12 +43,12 @@ from tests.training_runs import (
 )
 from training import loop
 from training.begin import field_of
-from training.collect import Collected
+from training.collect import Collected, Collection
 from training.config import TrainConfig
 from training.draw import Field, Pool, groups
 from training.evaluation import ARMS, Plan, evaluate
 from training.policy import Policy
-from training.progress import Reached
+from training.progress import Reached, measured
 from training.samples import Sample
 
 ROOT = Path(__file__).parent.parent
@@ -170,12 +171,14 @@ def told_of(given: TrainConfig) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [3, 1])
+def test_two_processes_train_as_one_does(tmp_path: Path, count: int) -> None:
     """One step an update: which samples come together in smaller ones depends on the number of processes.
 
-    Adam makes whole steps even of gradients that are but noise, so a few weights go elsewhere.
+    With one group one of them plays nothing. Adam makes whole steps even of gradients that are but noise, so a few
+    weights go elsewhere.
     """
-    how = {"optimise": {"updates": 3}, "save": {"every": 1}}
+    how: dict[str, Any] = {"optimise": {"updates": 3}, "save": {"every": 1}, "groups": {"count": count, "size": 6}}
     trained(config(tmp_path / "alone", **how))
     (tmp_path / "run.toml").write_text(toml(told_of(config(tmp_path / "two", **how))))
     together = [
@@ -342,6 +345,13 @@ def test_what_was_learned_and_left_out_is_all_that_was_decided(whole: Path, tmp_
             assert line["learned"] + left_out == line["decisions"] > 0
             assert line["matches"] == 12
             assert 0 <= line["faulty"] <= 1
+
+
+def test_answers_that_were_cut_off_are_not_counted_as_learned() -> None:
+    samples = [sample(number, [1], [2], 1.0, learns=number > 1) for number in range(5)]
+    found = measured(Collection(samples, {"fallback": 3}, 8, 4, [0.5, 1.5], 0.0, 1.0, 1.0), False, 5.0)
+    assert (found["learned"], found["left_out/cut off"], found["left_out/fallback"]) == (3, 2, 3)
+    assert (found["return"], found["return/episode_2"], found["seconds/update"]) == (1.0, 1.5, 3.0)
 
 
 def test_a_window_with_nothing_to_learn_from_changes_no_weight_and_is_counted(tmp_path: Path) -> None:
