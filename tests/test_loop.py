@@ -247,7 +247,7 @@ def test_shares_are_kept_as_far_as_the_groups_allow(drawn: Any) -> None:
     if "players" in game:
         game, seats = "kuhn_poker", (0, 1)  # with one opponent, whom a group meets is told by its place
     found = groups(a_field(game, seats, seed), Pool(MEMBERS[: len(shares)], shares), update, count, 2)[::2]
-    met = Counter((1 - one.match.names.index("learner"), one.recipes) for one in [])
+    met: Counter[tuple[int, str]] = Counter()
     for one in found:
         seat = one.match.names.index("learner")
         met[seat, one.match.names[1 - seat]] += 1
