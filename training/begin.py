@@ -41,8 +41,8 @@ def field_of(config: TrainConfig) -> tuple[Field, Pool]:
     """The field and the opponents of a run. Raises UserError for agents or seats that do not fit the game."""
     game = registry.make(config.game)
     manners = _manners(config.learner)
-    spec = learner_spec(f"{config.name}@training", manners)
-    learner = recipe(f"{config.name}={spec}")
+    name = f"{config.name}@training"  # a run may be called like an agent or a game
+    learner = recipe(f"{name}={learner_spec(name, manners)}")
     if (why := learner.misfit(game)) is not None:
         raise UserError(f"learner: {why}")
     if learner.params["choice"] != "free" or learner.params["top_p"] != 1.0 or learner.params["top_k"]:
