@@ -183,7 +183,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path, count: int) -> None:
     (tmp_path / "run.toml").write_text(toml(told_of(config(tmp_path / "two", **how))))
     together = [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2",
-        "-m", "tests.arena_module", "train", str(tmp_path / "run.toml"),
+        "-m", "tui.cli", "train", str(tmp_path / "run.toml"),
     ]  # fmt: skip
     for _ in range(2):  # the second time nothing is left to do
         done = subprocess.run(
