@@ -27,8 +27,7 @@ class Mixture(Agent):
         super().__init__(setup)
         self._weights = weights or [1.0] * len(of)
         self._members = [
-            recipe(spec).make(setup._replace(seed=derive(setup.seed, "member", place)))
-            for place, spec in enumerate(of)
+            recipe(spec).make(setup._replace(seed=derive(setup.seed, "member", place))) for place, spec in enumerate(of)
         ]
         self._drawn = self._draw(1)
 

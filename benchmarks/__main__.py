@@ -24,6 +24,7 @@ PARTS = {
     "turns": ("benchmarks.language_turns", "a turn of a language agent beside its model"),
     "tasks": ("benchmarks.tasks", "single-agent tasks: steps, instances, solvers, on one core"),
     "credit": ("benchmarks.credit", "credit for the decisions of matches"),
+    "training": ("benchmarks.updates", "an update beside the step of trl, and the memory of 500 updates"),
     "refit": ("benchmarks.refit", "TrueSkill, beside the package"),
     "store": ("benchmarks.million", "a store of a million matches"),
 }
