@@ -66,7 +66,7 @@ def of_file(place: Path, **changes: Any) -> TrainConfig:
         ({"opponents": [{"agent": "rocky"}]}, "no agent 'rocky'"),
         ({"opponents": []}, "matrix_rps has 2 seats, and nobody is named for the others"),
         ({"opponents": [{"agent": "human"}]}, "human needs a person"),
-        ({"opponents": [{"agent": "pupil=random"}]}, "two agents are named pupil"),
+        ({"opponents": [{"agent": "pupil@training=random"}]}, "two agents are named pupil@training"),
         ({"game": "minesweeper"}, "has one seat, and rock=.* would have none"),
         ({"groups": {"seats": [2]}}, "matrix_rps has no seat 2"),
         ({"optimise": {"updates": 0}}, "trains nothing without warm_start"),
