@@ -109,9 +109,11 @@ def page(results: Sequence[Mapping[str, Any]]) -> str:
 
 def _part(part: Part, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     some = [result for arm in part.arms for result in results if result["arm"] == arm]
+    yield f"## {part.title}\n\n{_wrapped(part.text)}\n"
+    if missing := [f"`{arm}`" for arm in part.arms if arm not in {result["arm"] for result in some}]:
+        yield f"Not run yet: {', '.join(missing)}.\n"
     if not some:
         return
-    yield f"## {part.title}\n\n{_wrapped(part.text)}\n"
     for held in (False, True):
         rows = [row for result in some for row in _rows(result, held)]
         if not rows:
@@ -146,7 +148,8 @@ class _Row(NamedTuple):
 
 
 def _rows(result: Mapping[str, Any], held: bool) -> Iterator[_Row]:
-    for arm in dict.fromkeys([score["arm"] for score in result["scores"]]):
+    arms = _arms(result)
+    for arm in arms:
         some = [score for score in result["scores"] if score["arm"] == arm and score["held_out"] == held]
         if some:
             weights = [1.0 if held else result["shares"].get(score["opponent"], 1.0) for score in some]
@@ -155,8 +158,15 @@ def _rows(result: Mapping[str, Any], held: bool) -> Iterator[_Row]:
                 for place in range(len(some[0]["returns"]))
             ]
             faulty = sum([score["faulty"] for score in some]) / len(some)
-            memory = {"memory": "yes", "no memory": "no"}[arm] if len(result["curve"]) else arm
-            yield _Row(result["arm"], result["seed"], memory, means, faulty, sum([score["matches"] for score in some]))
+            yield _Row(
+                result["arm"], result["seed"], arms[arm], means, faulty, sum([score["matches"] for score in some])
+            )
+
+
+def _arms(result: Mapping[str, Any]) -> dict[str, str]:
+    """The arms of a result, and whether the learner has its memory there: one without any has one arm."""
+    arms = list(dict.fromkeys([score["arm"] for score in result["scores"]]))
+    return {arm: "yes" if len(arms) > 1 and arm == "memory" else "no" for arm in arms}
 
 
 def _mean(weights: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Mean:
@@ -178,7 +188,7 @@ def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for result in results:
         for held in (False, True):
-            for arm in dict.fromkeys([score["arm"] for score in result["scores"]]):
+            for arm, memory in _arms(result).items():
                 some = [one for one in result["scores"] if one["arm"] == arm and one["held_out"] == held]
                 if not some:
                     continue
@@ -190,7 +200,6 @@ def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                     gains = [(score["late"] - security) / (score["best"] - security) for score in own]
                     shares.append(f"{sum(gains) / len(gains):.2f}")
                 whom = "never met" if held else "training"
-                memory = "yes" if arm == "memory" else "no"
                 yield f"| `{result['arm']}` | {result['seed']} | {memory} | {whom} | {' | '.join([*cells, *shares])} |"
     yield ""
 

@@ -12,8 +12,8 @@ from games.seeding import digest
 from league.config import TournamentConfig
 
 _PACKAGES = ("metarena", "open-spiel", "numpy", "duckdb", "pyarrow")
-_MODELS = ("torch", "transformers", "peft", "vllm", "httpx")
-"""What language models run on, where it is installed."""
+_MODELS = ("torch", "transformers", "peft", "trl", "vllm", "httpx")
+"""What language models run on and are trained with, where it is installed."""
 
 
 def tournament_id(config: TournamentConfig, game: str) -> str:
@@ -27,6 +27,17 @@ def check_names(game: Game, names: Sequence[str]) -> None:
     """Raises UserError for an agent that is called as the task that it plays: both are rated by their names."""
     if game.spec.task and game.spec.name in names:
         raise UserError(f"agent name {game.spec.name} is that of the task, which is rated, too; choose another")
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """The names of those who sit in one match: the second of a name is `NAME#2`, and so on."""
+    found: list[str] = []
+    for name in names:
+        tried, number = name, 2
+        while tried in found:
+            tried, number = f"{name}#{number}", number + 1
+        found.append(tried)
+    return found
 
 
 def rules_json(rules: MatchRules) -> str:

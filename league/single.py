@@ -11,7 +11,7 @@ from arena.rules import MatchRules
 from games.errors import UserError
 from games.game import Game
 from games.seeding import digest
-from league.identity import check_names, rules_json, versions
+from league.identity import check_names, rules_json, told_apart, versions
 from league.preparation import prepared
 from league.store.registration import Member, Tournament
 from league.store.store import Store
@@ -36,12 +36,7 @@ def prepare(
         if reason is not None:
             raise UserError(f"agent {member.name} cannot play {game.spec.name}: {reason}")
         prepared(member, game, tell or (lambda line: None))
-    names: list[str] = []
-    for member in recipes:
-        name, count = member.name, 2
-        while name in names:
-            name, count = f"{member.name}#{count}", count + 1
-        names.append(name)
+    names = told_apart([member.name for member in recipes])
     tournament = f"play-{secrets.token_hex(4)}"
     prints = tuple([member.fingerprint for member in recipes])
     match_id = digest(10, tournament, game.spec.name, *names, *prints, seed, rules_json(rules)).hex()

@@ -349,9 +349,10 @@ def test_what_was_learned_and_left_out_is_all_that_was_decided(whole: Path, tmp_
 
 def test_answers_that_were_cut_off_are_not_counted_as_learned() -> None:
     samples = [sample(number, [1], [2], 1.0, learns=number > 1) for number in range(5)]
-    found = measured(Collection(samples, {"fallback": 3}, 8, 4, [0.5, 1.5], 0.0, 1.0, 1.0), False, 5.0)
+    found = measured(Collection(samples, {"fallback": 3}, 8, 4, 2, [0.5, 1.5], 0.0, 1.0, 1.0), False, 5.0)
     assert (found["learned"], found["left_out/cut off"], found["left_out/fallback"]) == (3, 2, 3)
     assert (found["return"], found["return/episode_2"], found["seconds/update"]) == (1.0, 1.5, 3.0)
+    assert (found["matches"], found["void"]) == (4, 2)
 
 
 def test_a_window_with_nothing_to_learn_from_changes_no_weight_and_is_counted(tmp_path: Path) -> None:

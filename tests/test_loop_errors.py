@@ -123,7 +123,7 @@ def test_a_folder_of_another_run_or_of_something_else_is_left_alone(tmp_path: Pa
     trained(given)
     before = sorted(tmp_path.rglob("*"))
     words = said(lambda: trained(config(tmp_path / "run", optimise={"updates": 2})))
-    assert "holds a run with another optimise.updates: 1 there, 2 here" in words
+    assert "holds a run with another setup: optimise.updates 1 there and 2 now" in words
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("dear")
     assert "is there and holds no run" in said(lambda: trained(config(tmp_path / "other")))

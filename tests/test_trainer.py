@@ -321,6 +321,7 @@ def test_rows_are_padded_outwards_and_what_teaches_nothing_is_masked() -> None:
     assert found.known_B1[:, 0].tolist() == [True, True, True, False]
 
 
+@pytest.mark.slow
 def test_two_processes_train_the_same_weights_as_one(model_folder: Path, tmp_path: Path) -> None:
     """With windows that are not full and rows that teach nothing, which fall to the processes unevenly."""
     root = Path(__file__).parent.parent

@@ -27,6 +27,8 @@ class Collection(NamedTuple):
     """Reason -> decisions that are no samples."""
     decisions: int
     matches: int
+    void: int
+    """Matches that could not be played."""
     returns: Sequence[float]
     """Mean return of the learner in each episode, in the game's units."""
     faulty: float
@@ -81,7 +83,8 @@ class Collected(Sequence[Window]):
         played = time.perf_counter()
         found = gather(records, self._field.learner.name, self._config.rewards, self._config.credit)
         seen = told(records, self._field.learner.name, played - began, time.perf_counter() - played)
-        return seen._replace(samples=found.samples, left_out=found.left_out, decisions=found.decisions)
+        void = len(mine) - len(results)
+        return seen._replace(samples=found.samples, left_out=found.left_out, decisions=found.decisions, void=void)
 
 
 def padded(samples: Sequence[Sample], multiple: int) -> Window:
@@ -105,7 +108,7 @@ def told(records: Sequence[MatchRecord], learner: str, rollout: float, credit: f
     ]
     faulty = sum([fault in FORM for fault in own])
     means = [float(np.mean(by_episode[episode])) for episode in sorted(by_episode)]
-    return Collection([], {}, 0, len(records), means, faulty / max(len(own), 1), rollout, credit)
+    return Collection([], {}, 0, len(records), 0, means, faulty / max(len(own), 1), rollout, credit)
 
 
 def _together(own: Collection | None) -> Collection:
@@ -133,6 +136,7 @@ def _together(own: Collection | None) -> Collection:
         left_out,
         decisions,
         matches,
+        sum([part.void for part in parts]),
         returns,
         sum([part.faulty * part.decisions for part in parts]) / max(decisions, 1),
         max([part.rollout_seconds for part in parts]),

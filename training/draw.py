@@ -9,7 +9,7 @@ from arena.match import Match
 from arena.rules import MatchRules
 from games.game import Game
 from games.seeding import derive, digest
-from league.identity import rules_json
+from league.identity import rules_json, told_apart
 
 
 class Line(NamedTuple):
@@ -61,12 +61,7 @@ def groups(field: Field, pool: Pool, update: int, count: int, size: int) -> list
 def line(field: Field, met: Sequence[Recipe], seat: int, seed: int, replica: int, where: str) -> Line:
     """One match of the learner in a seat; the others take the seats that are left, in their order."""
     seated = [*met[:seat], field.learner, *met[seat:]]
-    names: list[str] = []
-    for member in seated:
-        name, number = member.name, 2
-        while name in names:
-            name, number = f"{member.name}#{number}", number + 1
-        names.append(name)
+    names = told_apart([member.name for member in seated])
     prints = tuple([member.fingerprint if member is not field.learner else field.run for member in seated])
     match_id = digest(10, field.run, where, *names, seed, replica, rules_json(field.rules)).hex()
     specs = tuple([member.spec for member in seated])

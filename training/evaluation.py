@@ -9,14 +9,13 @@ import numpy as np
 
 from agents.registry import Recipe
 from arena.match import MatchResult
-from games.game import Termination
 from games.seeding import derive
 from training.draw import Field, Line, Pool, line
 from training.meta_episodes import Floats
 from training.policy import Policy
+from training.rewards import FORM
 
 ARMS = ("memory", "no memory")
-_FAULTS = {Termination.ILLEGAL, Termination.UNPARSABLE}
 
 
 class Plan(NamedTuple):
@@ -105,7 +104,7 @@ def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> 
         for seat, record in zip(seats, result.episodes, strict=True):
             own = [note.fault for note in record.notes if note.seat == seat]
             answers += len(own)
-            faulty += len([fault for fault in own if fault in _FAULTS])
+            faulty += sum([fault is not None and fault.value in FORM for fault in own])
     table = np.array(returns)
     late = table[:, -(-2 * table.shape[1] // 3) :].mean(axis=1) if table.shape[1] > 1 else table[:, 0]
     return Score(

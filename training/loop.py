@@ -1,11 +1,9 @@
 """A training run: collect, give credit, update, look, save; it goes on from its latest checkpoint exactly."""
 
-import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -13,21 +11,21 @@ from typing import Any, NamedTuple
 import torch
 from accelerate import PartialState
 from transformers import PrinterCallback, TrainerCallback
-from transformers.integrations import get_reporting_integration_callbacks
-from trl import GRPOConfig
 
 from agents.manners import source_of
 from agents.models import marked
 from agents.models.pool import all_cores
 from agents.models.weights import quiet
 from agents.registry import recipe
-from games.errors import UserError, in_words
+from games.errors import UserError
 from games.spec import Spec
 from league.identity import versions
 from league.preparation import prepared
 from league.store.store import Store
 from league.store.training import CheckpointRow, TrainingRun, check_run, keep_checkpoint, register_run
+from training.arguments import arguments, check_loggers
 from training.begin import Begun, base_folder, begin, field_of, held_out_of, loaded
+from training.claim import claim, digest, setup
 from training.collect import Collected
 from training.config import TrainConfig
 from training.draw import Field, Pool
@@ -39,8 +37,6 @@ from training.stored import Stored
 from training.trainer import MetaGRPOTrainer
 from training.warm_start import copy
 
-CONFIG = "run.json"
-"""The whole configuration of a run, in its folder."""
 WARM = "warm"
 """Folder of what a warm start came to: a checkpoint of no updates."""
 SMALL = 10_000_000
@@ -75,10 +71,10 @@ def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event)
     together = PartialState(cpu=not torch.cuda.is_available())
     if not together.is_main_process:
         store, notices = None, notices._replace(say=_unheard)
-    row = TrainingRun(config.name, _told(config), versions(), config.seed, datetime.now(UTC))
+    row = TrainingRun(config.name, setup(config), versions(), config.seed, datetime.now(UTC))
     if store is not None and Path(store.path).is_file():
         check_run(store, row)
-    new = together.is_main_process and _claim(config, config.folder)
+    new = together.is_main_process and claim(config)
     try:
         made, checkpoint = _prepared(config, field, pool, store, notices, stop)
         if store is not None:
@@ -143,7 +139,7 @@ def _threads(model: Any) -> int:
 
 def _about(config: TrainConfig, field: Field, begun: Begun) -> About:
     game = field.game.spec.name
-    return About(config.name, game, field.learner.params, begun.base, begun.parent, _digest(config))
+    return About(config.name, game, field.learner.params, begun.base, begun.parent, digest(config))
 
 
 class _Run:
@@ -156,7 +152,7 @@ class _Run:
         self._config, self._field, self._pool, self._about = config, field, pool, about
         self._store, self._notices, self._stop = store, notices, stop
         how = config.optimise
-        _check_loggers(config.report_to)
+        check_loggers(config.report_to)
         self.steps = how.minibatches * how.passes
         """Optimizer steps of an update."""
         parts = how.minibatches * how.parts * PartialState().num_processes
@@ -319,49 +315,9 @@ class _Steward(TrainerCallback):  # type: ignore[misc]
             self._run.updated(state.global_step, logs)
 
 
-def _check_loggers(names: Sequence[str]) -> None:
-    """Raises UserError for a logger that transformers does not have, or whose package is not installed."""
-    for name in names:
-        try:
-            for logger in get_reporting_integration_callbacks([name]):
-                logger()
-        except (ValueError, KeyError, RuntimeError, ImportError) as error:
-            raise UserError(f"report_to: {name}: {in_words(error, kind=False)}") from error
-
-
 def _trainer(config: TrainConfig, begun: Begun, run: _Run, digest: str) -> _Trainer:
     how = config.optimise
-    args = GRPOConfig(
-        output_dir=str(config.folder),
-        per_device_train_batch_size=2,
-        num_generations=2,
-        steps_per_generation=how.minibatches * how.parts,
-        gradient_accumulation_steps=how.parts,
-        num_iterations=how.passes,
-        max_steps=max(run.updates, 1) * run.steps,
-        learning_rate=how.learning_rate,
-        lr_scheduler_type={"constant": "constant_with_warmup"}.get(how.schedule, how.schedule),
-        warmup_steps=how.warmup,
-        weight_decay=how.weight_decay,
-        max_grad_norm=how.largest_gradient,
-        loss_type="dapo",
-        epsilon=how.clip,
-        beta=how.kl,
-        entropy_coef=max(how.entropy, how.entropy_end),
-        use_bias_correction_kl=False,
-        temperature=run._field.learner.params["temperature"],
-        use_cpu=not torch.cuda.is_available(),
-        bf16=False,
-        gradient_checkpointing=False,
-        save_strategy="steps",
-        save_steps=config.save.every * run.steps,
-        logging_steps=run.steps,
-        logging_first_step=False,
-        report_to=list(config.report_to),
-        disable_tqdm=True,
-        seed=config.seed % 2**32,
-        dataloader_pin_memory=False,
-    )
+    args = arguments(config, run.updates, run.steps, run._field.learner.params["temperature"])
     begun_as = begun.model.config._name_or_path
     if how.kl and how.reference == "base" and config.lora is None:
         begun.model.config._name_or_path = str(base_folder(config))  # trl loads the reference from there
@@ -375,47 +331,3 @@ def _trainer(config: TrainConfig, begun: Begun, run: _Run, digest: str) -> _Trai
     if how.reference == "base" and "ref" in getattr(made.model, "peft_config", {}):
         made.model.delete_adapter("ref")
     return made
-
-
-def _claim(config: TrainConfig, folder: Path) -> bool:
-    """Take a folder for a run; gives whether it is new. Raises UserError for one of another run."""
-    file, told = folder / CONFIG, _told(config)
-    part = file.with_name(f"{CONFIG}.part")
-    if file.is_file():
-        try:
-            there = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{file} cannot be read: {in_words(error)}") from error
-        if difference := _difference(there, json.loads(told)):
-            raise UserError(f"{folder} holds a run with another {difference}; name another folder by out, or remove it")
-        return False
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file; name a folder by out")
-    if folder.is_dir() and set(folder.iterdir()) - {part}:
-        raise UserError(f"{folder} is there and holds no run; name another folder by out")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(told, encoding="utf-8")
-        part.rename(file)
-    except OSError as error:
-        raise UserError(f"{folder} cannot be written: {error.strerror}") from error
-    return True
-
-
-def _difference(there: Any, here: Any, key: str = "") -> str:
-    """The first key that differs, with both values; "" for none."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        for name in [*here, *[name for name in there if name not in here]]:
-            if found := _difference(there.get(name), here.get(name), f"{key}.{name}" if key else name):
-                return found
-        return ""
-    return "" if there == here else f"{key}: {json.dumps(there)[:80]} there, {json.dumps(here)[:80]} here"
-
-
-def _told(config: TrainConfig) -> str:
-    """The whole configuration as JSON, without where it is kept."""
-    return json.dumps(config.model_dump(mode="json", exclude={"out", "report_to"}), indent=1)
-
-
-def _digest(config: TrainConfig) -> str:
-    return blake2b(_told(config).encode(), digest_size=8).hexdigest()

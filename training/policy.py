@@ -36,24 +36,19 @@ class Policy:
         self.name = name
         self.version = 0
         """Updates that it has had: told with every answer, as NAME@VERSION."""
-        self.void = 0
-        """Matches that could not be played, so far."""
         self._model = model
-        self._own = model.generation_config
         self._weights = Weights(name, model, tokenizer)
-        model.generation_config = self._own
         self._source = source
         self._threads = threads
 
     def play(self, lines: Sequence[Line], concurrent: int, stop: Event) -> list[MatchResult]:
-        """Play matches at once, with the weights as they are now; those that are void are left out and counted.
+        """Play matches at once, with the weights as they are now; those that are void are left out.
 
         Raises StoppedError soon after `stop` is set, RunError where all matches are void.
         """
         with self._at_rest():
             found, reason = asyncio.run(self._until(stop, self._play(lines, concurrent)))
         played = [result for result in found if result is not None]
-        self.void += len(lines) - len(played)
         if lines and not played:
             raise RunError(f"none of {len(lines)} matches could be played: {reason}")
         return played
@@ -93,13 +88,13 @@ class Policy:
 
     @contextmanager
     def _at_rest(self) -> Iterator[None]:
-        """The model as it is asked: without dropout, by the settings of each answer alone."""
-        training = self._model.training
+        """The model as it is asked: without dropout, by the settings of each answer and not by its own."""
+        training, own = self._model.training, self._model.generation_config
         self._model.eval()
         self._model.generation_config = transformers.GenerationConfig()
         try:
             with torch.no_grad():
                 yield
         finally:
-            self._model.generation_config = self._own
+            self._model.generation_config = own
             self._model.train(training)

@@ -95,6 +95,7 @@ def measured(last: Collection, idle: bool, seconds: float) -> dict[str, float]:
         **{f"return/episode_{number}": value for number, value in enumerate(last.returns, start=1)},
         "faulty": last.faulty,
         "matches": float(last.matches),
+        "void": float(last.void),
         "decisions": float(last.decisions),
         "learned": float(learned),
         **{f"left_out/{reason}": float(count) for reason, count in sorted(left_out.items()) if count},

@@ -13,7 +13,6 @@ from games.errors import RunError, in_words
 PREFIX = "checkpoint-"
 FAILED = (OSError, SafetensorError, RuntimeError, ValueError)
 """What transformers and torch raise when a file cannot be written."""
-_STATE = "trainer_state.json"
 
 
 class About(NamedTuple):

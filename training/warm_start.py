@@ -28,9 +28,7 @@ def copy(
     `pupil` are all parameters of the learner. Raises UserError where there is nothing to copy.
     """
     records = records_of(how.store, game, how.agents)
-    own = model.generation_config
     weights = Weights("pupil", model, tokenizer)
-    model.generation_config = own
     longest = max([len(record.episodes) for record in records])
     found = lessons(
         records, how.agents, pupil, weights.chat, weights.vocabulary, context=weights.context, episodes=longest

@@ -62,22 +62,18 @@ def digest(folder: Path) -> str:
         for file in sorted(folder.iterdir()):
             if file.suffix in (*_SMALL, WEIGHTS) and file.is_file():
                 hashed.update(repr((file.name, file.stat().st_size)).encode())
-                for part in parts(file):
+                for part in ends(file) if file.suffix == WEIGHTS else [file.read_bytes()]:
                     hashed.update(part)
     except OSError as error:
         raise UserError(f"{folder} cannot be read: {error.strerror}") from error
     return hashed.hexdigest()
 
 
-def parts(file: Path) -> Iterator[bytes]:
-    """The bytes of a file that count."""
+def ends(file: Path) -> Iterator[bytes]:
+    """The first and the last MiB of a file; all of a smaller one."""
     with file.open("rb") as opened:
-        size = file.stat().st_size
-        if file.suffix != WEIGHTS or size <= 2 * _END:
-            yield opened.read()
-            return
         yield opened.read(_END)
-        opened.seek(size - _END)
+        opened.seek(max(file.stat().st_size - _END, opened.tell()))
         yield opened.read()
 
 

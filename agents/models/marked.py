@@ -28,10 +28,6 @@ MANNERS = frozenset(
 """Parameters of `llm` that a mark may state."""
 
 
-_END = 1 << 20
-"""Bytes of the beginning and of the end of a file that count."""
-
-
 class TornError(UserError):
     """A checkpoint that was not saved to the end, or whose files are not as they were saved."""
 
@@ -121,25 +117,17 @@ def _whole(name: str, place: Path, mark: Mark) -> None:
 
 
 def digest(place: Path) -> str:
-    """16 hexadecimal digits of the weights in a folder: of their names, sizes, beginnings and ends."""
-    hashed = blake2b(digest_size=8)
-    for file in sorted(place.glob(f"*{folder.WEIGHTS}")):
-        hashed.update(repr((file.name, file.stat().st_size)).encode())
-        for part in folder.parts(file):
-            hashed.update(part)
-    return hashed.hexdigest()
+    """16 hexadecimal digits of the weights in a folder: see `contents`."""
+    return contents(place, [file.name for file in place.glob(f"*{folder.WEIGHTS}")])
 
 
 def contents(place: Path, files: Iterable[str]) -> str:
     """16 hexadecimal digits of some files in a folder: of their names, sizes, beginnings and ends."""
     hashed = blake2b(digest_size=8)
     for name in sorted(files):
-        size = (place / name).stat().st_size
-        hashed.update(repr((name, size)).encode())
-        with (place / name).open("rb") as file:
-            hashed.update(file.read(_END))
-            file.seek(max(size - _END, file.tell()))
-            hashed.update(file.read())
+        hashed.update(repr((name, (place / name).stat().st_size)).encode())
+        for part in folder.ends(place / name):
+            hashed.update(part)
     return hashed.hexdigest()
 
 

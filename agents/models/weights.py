@@ -42,8 +42,6 @@ class Weights:
         self.device: torch.device = model.device
         self.chat = Chat(name, tokenizer)
         self.vocabulary = _vocabulary(self.model, tokenizer, self.chat)
-        # What the folder says of sampling is not what was asked for: temperature, penalties, suppressed tokens.
-        self.model.generation_config = transformers.GenerationConfig()
         config = self.model.config.get_text_config()
         self.context: int | None = getattr(config, "max_position_embeddings", None)
         self.token_bytes = _token_bytes(config, self.model.dtype.itemsize)
@@ -63,6 +61,8 @@ class Weights:
                 model, tokenizer = load(name, path, key.dtype)
                 model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
                 _LOADED[key] = Weights(name, model, tokenizer)
+                # What the folder says of sampling is not what was asked for: temperature, penalties, suppressed tokens.
+                model.generation_config = transformers.GenerationConfig()
             return _LOADED[key]
 
     def adapter(self, name: str, path: Path) -> str:

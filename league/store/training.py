@@ -96,7 +96,7 @@ def check_run(store: Store, run: TrainingRun) -> None:
 
 def _same_setup(store: Store, run: TrainingRun, found: Iterable[tuple[int, str]]) -> None:
     for seed, known in found:
-        if differs := _difference(seed, run.seed, "seed") or _difference(json.loads(known), json.loads(run.config)):
+        if differs := difference(seed, run.seed, "seed") or difference(json.loads(known), json.loads(run.config)):
             raise UserError(
                 f"training run {run.run} is in store {store.path} with another setup: {differs}; "
                 "give this one another name"
@@ -178,14 +178,14 @@ def _finite(value: float | None) -> float | None:
     return value if type(value) is int else float(value)
 
 
-def _difference(there: object, here: object, key: str = "") -> str:
+def difference(there: object, here: object, key: str = "") -> str:
     """The first key that differs with both values, or nothing. Items of lists count from 0; null is as good as no
     value at all."""
     known, new = _inside(there), _inside(here)
     if known is None or new is None:
         return "" if there == here else f"{key} {_shown(there)} there and {_shown(here)} now"
     for name in dict.fromkeys([*known, *new]):
-        found = _difference(known.get(name), new.get(name), f"{key}.{name}" if key else name)
+        found = difference(known.get(name), new.get(name), f"{key}.{name}" if key else name)
         if found:
             return found
     return ""
