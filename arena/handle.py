@@ -17,7 +17,9 @@ from arena.worker import Done, Job, TurnPlayed, serve
 from games.game import Termination
 
 GAP_SECONDS = 1.0
-"""The most that one look at the watch adds to the time it stood still: the parent itself may have been away."""
+"""The most that one look at the watch adds to the time it stood still: the parent or the machine may have been away."""
+LOOKS = 5
+"""The fewest looks that find a process hung, for the same reason."""
 NOT_YET = -1.0
 """In place of the match in hand: the process has begun none."""
 
@@ -91,7 +93,7 @@ class Handle(Child):
     def trouble(self, hang_seconds: float, memory_bytes: int) -> Termination | None:
         """Whether the process has to be ended: one decision (or the game) takes too long, or it is too big."""
         now, look = time.monotonic(), self._read()
-        gap, self._looked = min(now - self._looked, GAP_SECONDS), now
+        gap, self._looked = min(now - self._looked, GAP_SECONDS, hang_seconds / LOOKS), now
         self._still = self._still + gap if look == self._look and self.jobs else 0.0
         self._look = look
         if not self.jobs:

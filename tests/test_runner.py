@@ -13,9 +13,13 @@ from threading import Event, Timer
 import psutil
 import pytest
 
+from arena.handle import Handle
 from arena.match import Match
+from arena.referee import OUTSIDE
 from arena.runner import Limits, Progress, run_matches
+from arena.worker import Job
 from games.errors import RunError, UserError
+from games.game import Termination
 from tests.play import QUICK, Came, collected, match_of, play_here, rows_of, run_all
 
 pytestmark = pytest.mark.usefixtures("troublemakers")
@@ -309,6 +313,24 @@ def test_a_stopped_worker_is_a_hung_one_and_its_matches_are_played_elsewhere() -
     came = collected(news)
     assert each_once(came, 2000)
     assert {tuple(row["faults"]) for row in came.rows["matches"]} == {(0, 0)}
+
+
+def test_a_worker_is_not_found_hung_by_a_parent_that_was_away() -> None:
+    """Nor by a machine that slept: a watch that stood still between two looks may have moved in no time."""
+    handle = Handle(0)
+    try:
+        handle.give([Job(match_of("kuhn_poker", "random", "trouble(how=loop_in_c)"))])
+        while handle._read().acting == OUTSIDE:
+            time.sleep(0.01)
+        found = []
+        for _ in range(8):
+            time.sleep(0.3)
+            found.append(handle.trouble(0.2, 400 << 20))
+    finally:
+        handle.kill()
+        handle.end()
+    assert found[:4] == [None] * 4
+    assert found[-1] is Termination.HUNG
 
 
 def test_a_worker_stopped_in_the_middle_of_a_message_holds_up_nobody() -> None:
