@@ -37,7 +37,8 @@ def process_context() -> BaseContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["arena.worker", "arena.host", "games.spiel"])
+    # pyarrow imports pandas, where it is installed, when it makes its first array: once is enough for all workers
+    context.set_forkserver_preload(["arena.worker", "arena.host", "games.spiel", "pandas"])
     return context
 
 

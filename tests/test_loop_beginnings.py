@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -155,6 +156,28 @@ def test_a_copy_plays_as_its_teacher_and_the_run_goes_on_from_it(taught: Path, t
     assert [row.agent for row in kept.lineage(store, rows[2].digest)] == ["pupil@2", "pupil@0"]
     assert not same(weights(outcome.checkpoint), weights(tmp_path / "run" / "warm"))
     assert not [line for line in notices if "copied" in line], "what was copied is not copied again"
+
+
+def test_a_copy_that_is_stopped_begins_anew(taught: Path, tmp_path: Path) -> None:
+    how: dict[str, Any] = {
+        "match": {"episodes": 3}, "opponents": [{"agent": FAVOURITES[0]}],
+        "learner": {"model": "tiny(layers=1,hidden=32)"}, "optimise": {"updates": 1},
+        "warm_start": {"store": str(taught), "agents": ["teacher"], "epochs": 2.0},
+    }  # fmt: skip
+    given, stop, said = config(tmp_path / "run", **how), Event(), list[str]()
+
+    def say(line: str) -> None:
+        said.append(line)
+        if line.startswith("copying: step"):
+            stop.set()
+
+    outcome = trained(given, stop=stop, say=say)
+    assert (outcome.update, outcome.stopped, outcome.checkpoint) == (0, True, None)
+    assert len(said) == 2, "it ends with the step at hand"
+    whole = trained(given, say=said.append)
+    assert whole.update == 1
+    assert len([line for line in said[2:] if line.startswith("copying: step")]) == 10
+    assert same(weights(whole.checkpoint), weights(trained(config(tmp_path / "other", **how)).checkpoint))
 
 
 def test_a_run_may_copy_alone_and_looks_at_what_came_of_it(taught: Path, tmp_path: Path) -> None:

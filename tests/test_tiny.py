@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
@@ -65,7 +66,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
         def __missing__(self, game: str) -> Made:
             field = field_of(game, BRIEF)
             pool = Pool([recipe(GAMES[game])], [1.0]) if GAMES[game] else Pool([], [])
-            met = vocabulary(field, pool, field.learner.params)
+            met = vocabulary(field, pool, field.learner.params, Event())
             folder = place / str(len(self))
             build(folder, met.lines, met.actions, Size(1, 16), 3)
             self[game] = Made(folder, field, pool, met)
@@ -127,7 +128,7 @@ def test_prompts_of_play_are_few_tokens_all_of_them_known(models: dict[str, Made
 
 def test_models_of_a_seed_are_equal_byte_for_byte(models: dict[str, Made], tmp_path: Path) -> None:
     made = models["kuhn_poker"]
-    met = vocabulary(made.field, made.pool, made.field.learner.params)
+    met = vocabulary(made.field, made.pool, made.field.learner.params, Event())
     assert met == made.met
     for place, seed in (("again", 3), ("other", 4)):
         backwards = dict(reversed(list(met.lines.items())))
@@ -167,4 +168,4 @@ def test_a_game_of_open_answers_is_refused() -> None:
     """Though it lists some actions."""
     field = field_of("kuhn_poker", BRIEF)._replace(game=Coins(seen(open=True)))
     with pytest.raises(UserError, match="coins accepts answers in words of one's own"):
-        vocabulary(field, Pool([], []), field.learner.params)
+        vocabulary(field, Pool([], []), field.learner.params, Event())

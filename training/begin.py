@@ -1,6 +1,7 @@
 """What a run begins with: its model and tokenizer, made or loaded, and the field that its matches have in common."""
 
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import torch
@@ -69,8 +70,8 @@ def field_of(config: TrainConfig) -> tuple[Field, Pool]:
     )
 
 
-def begin(config: TrainConfig, field: Field, pool: Pool) -> Begun:
-    """The model of a run as it is before any training. Raises UserError for one that cannot be had."""
+def begin(config: TrainConfig, field: Field, pool: Pool, stop: Event) -> Begun:
+    """The model of a run as it is before any training. Raises UserError for one that cannot be had, StoppedError."""
     learner = config.learner
     if learner.checkpoint:
         return loaded(config, learner.checkpoint)
@@ -79,7 +80,7 @@ def begin(config: TrainConfig, field: Field, pool: Pool) -> Begun:
     if learner.tiny is not None:
         if not root.is_dir():
             part = root.with_name(f"{BASE}.part")
-            met = vocabulary(field, pool, field.learner.params)
+            met = vocabulary(field, pool, field.learner.params, stop)
             try:
                 tiny.build(part, met.lines, met.actions, learner.tiny, config.seed)
                 part.rename(root)

@@ -64,8 +64,8 @@ class Notices(NamedTuple):
 def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event) -> Outcome:
     """Train, or go on where the run in its folder was left.
 
-    Raises UserError for what does not fit together or a folder of another run, RunError where training itself fails:
-    a loss that is no number, a checkpoint that cannot be saved.
+    A copy at the beginning that is stopped begins anew. Raises UserError for what does not fit together or a folder of
+    another run, RunError where training itself fails: a loss that is no number, a checkpoint that cannot be saved.
     """
     field, pool = field_of(config)
     together = PartialState(cpu=not torch.cuda.is_available())
@@ -83,6 +83,8 @@ def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event)
         if new:  # nothing is in it that was trained, and the file may be mended
             shutil.rmtree(config.folder)
         raise
+    except StoppedError:
+        return Outcome(0, config.optimise.updates, True, None)
     return made.go_on(checkpoint)
 
 
@@ -100,12 +102,12 @@ def _prepared(
         checkpoint = latest(folder)
         warm = folder / WARM if config.warm_start is not None else None
         copied = warm is not None and (warm / marked.MARK).is_file()
-        begun = loaded(config, str(warm)) if copied else begin(config, field, pool)
+        begun = loaded(config, str(warm)) if copied else begin(config, field, pool, stop)
         about = _about(config, field, begun)
     if config.warm_start is not None and warm is not None and not copied:
         params, game = field.learner.params, field.game.spec.name
         _threads(begun.model)
-        loss = copy(config.warm_start, config.seed, begun.model, begun.tokenizer, params, game, warm, notices.say)
+        loss = copy(config.warm_start, config.seed, begun.model, begun.tokenizer, params, game, warm, notices.say, stop)
         if together.is_main_process:
             made = mark(warm, about, 0, {"loss": loss})
             if store is not None:

@@ -1,12 +1,12 @@
 """trl's supervised trainer on lessons whose tokens are given: nothing is tokenised, only the answers are learned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from datasets import Dataset
-from transformers import PrinterCallback
+from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
 from agents.models.weights import quiet
@@ -15,6 +15,8 @@ from training.imitation import Lesson
 
 IGNORED = -100
 """The label of tokens that are read and not learned."""
+Hear: TypeAlias = Callable[[int, int, float], None]
+"""Hears of each step: its number, from 1, of how many, and the loss. What it raises ends the training."""
 
 
 class Course(NamedTuple):
@@ -44,6 +46,7 @@ def supervised(
     folder: Path | str,
     course: Course = Course(),  # noqa: B008 - frozen
     peft_config: Any = None,
+    hear: Hear | None = None,
 ) -> list[dict[str, float]]:
     """Train a model of transformers on lessons, or a new adapter on it; gives what was logged, an entry a step.
 
@@ -61,6 +64,7 @@ def supervised(
         train_dataset=dataset(lessons),
         processing_class=tokenizer,
         peft_config=peft_config,
+        callbacks=[] if hear is None else [_Steps(hear)],
     )
     trainer.remove_callback(PrinterCallback)  # it writes to stdout
     trainer.train()
@@ -111,6 +115,17 @@ class _Trainer(SFTTrainer):  # type: ignore[misc]  # trl is looked at the same w
         if not bool(torch.isfinite(loss)):
             raise RunError(f"the loss of step {self.state.global_step + 1} is {loss.item()}: nothing was changed by it")
         return loss
+
+
+class _Steps(TrainerCallback):  # type: ignore[misc]
+    """Hears from transformers what each step came to."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **more: Any) -> None:
+        if logs is not None and "loss" in logs:
+            self._hear(state.global_step, state.max_steps, logs["loss"])
 
 
 def _check(model: Any, lessons: Sequence[Lesson]) -> None:

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, NamedTuple
 
 from agents.agent import Agent, Decision, Pace, Setup
@@ -19,6 +20,7 @@ from arena.match import play_match
 from games.errors import UserError
 from games.game import Action, Observation
 from training.draw import Field, Pool, groups
+from training.policy import StoppedError
 
 MATCHES = 64
 """Of a round."""
@@ -35,15 +37,17 @@ class Vocabulary(NamedTuple):
     actions: frozenset[Action]
 
 
-def vocabulary(field: Field, pool: Pool, params: Mapping[str, Any]) -> Vocabulary:
+def vocabulary(field: Field, pool: Pool, params: Mapping[str, Any], stop: Event) -> Vocabulary:
     """What an `llm` with these parameters reads in matches of a run, and what it may answer.
 
     Opponents are those of the run and `random`. Rounds are played until one brings nothing new. Raises UserError for a
-    game that accepts other answers than its actions, and what `play_match` raises.
+    game that accepts other answers than its actions, StoppedError once `stop` is set, and what `play_match` raises.
     """
     met = _Met(Counter(), set())
     others = Pool([*pool.members, recipe("random")], [*pool.shares, sum(pool.shares) or 1.0])
     for number in range(MOST_ROUNDS):
+        if stop.is_set():
+            raise StoppedError
         before = len(met.lines) + len(met.actions)
         asyncio.run(_round(field._replace(run=f"{field.run} words"), others, number, params, met))
         if met.open:
