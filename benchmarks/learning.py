@@ -53,7 +53,7 @@ ARMS: dict[str, Arm] = {
     "kuhn-gigpo": Arm("kuhn-scratch", (0,), 1000, {**_ALONE, "credit": {"mode": "single", "estimator": "gigpo"}}),
     "kuhn-grpo": Arm("kuhn-scratch", (0,), 1000, {**_ALONE, "credit": {"mode": "single", "estimator": "grpo"}}),
     "tic-tac-toe": Arm("tic-tac-toe", (0,), 200),
-    "smollm2": Arm("smollm2", (0,), 50),
+    "smollm2": Arm("smollm2", (0,), 10),
 }
 """Name of an arm -> what it is."""
 

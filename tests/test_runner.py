@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Timer
+from types import ModuleType
 
 import psutil
 import pytest
@@ -424,9 +425,10 @@ def test_ctrl_c_reaches_the_parent_alone(tmp_path: Path, troublemakers: Path) ->
 
 
 def test_workers_that_cannot_start_end_the_run_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of ours can be imported in them: sys.path, which they are handed, is empty."""
-    matches = list(innocents(5))
-    assert run_all(matches[:1]).counted == 1, "what this process needs is imported by now"
-    monkeypatch.setattr(sys, "path", [])
+    """What they are to do lies in a module that this process has and they cannot import."""
+    gone = ModuleType("gone")
+    exec("def serve(*given): ...", gone.__dict__)
+    monkeypatch.setitem(sys.modules, "gone", gone)
+    monkeypatch.setattr("arena.handle.serve", gone.serve)
     with pytest.raises(RunError, match="worker processes end before they play anything"):
-        run_all(matches)
+        run_all(innocents(5))

@@ -68,7 +68,8 @@ class Collected(Sequence[Window]):
         except StoppedError:
             own = None
         self.last = _together(own)
-        return padded(self.last.samples, self._parts)
+        # an answer that was cut off would be computed and then masked
+        return padded([one for one in self.last.samples if one.learns], self._parts)
 
     def _collect(self, number: int) -> Collection:
         """What this process collects: every so manieth group."""

@@ -106,7 +106,7 @@ def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> 
             answers += len(own)
             faulty += sum([fault is not None and fault.value in FORM for fault in own])
     table = np.array(returns)
-    late = table[:, -(-2 * table.shape[1] // 3) :].mean(axis=1) if table.shape[1] > 1 else table[:, 0]
+    late = table[:, -max(1, table.shape[1] // 3) :].mean(axis=1)
     return Score(
         opponent, held, arm, first, len(table), table.mean(axis=0).tolist(),
         [_error(column) for column in table.T], np.array(won).mean(axis=0).tolist(), faulty / max(answers, 1),
