@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
+from statistics import median
 from threading import Event
 from typing import Any, NamedTuple
 
 Z95 = 1.96
+MOST_LOOKS = 6
+"""On the way, that are shown."""
+SECONDS = ("seconds", "seconds/rollout", "seconds/update")
 _OTHER_DEALS = 10**9
 """Added to the seed, so that nothing is judged on deals that the run has looked at."""
 
@@ -61,6 +65,8 @@ class Part(NamedTuple):
     title: str
     arms: Sequence[str]
     text: str
+    outcomes: bool = False
+    """Whether wins and draws are told, opponent by opponent."""
 
 
 PARTS = (
@@ -90,7 +96,7 @@ PARTS = (
         ("kuhn-mage", "kuhn-lamer", "kuhn-gigpo", "kuhn-grpo"),
         "The same without a teacher; `kuhn-gigpo` and `kuhn-grpo` are trained and judged in single hands.",
     ),
-    Part("Tic-tac-toe", ("tic-tac-toe",), "The priority lists and MCTS-100; held out MCTS-1000."),
+    Part("Tic-tac-toe", ("tic-tac-toe",), "The priority lists and MCTS-100; held out MCTS-1000.", True),
     Part("A real model: SmolLM2-135M with LoRA", ("smollm2",), "Free answers; what is learned first is their form."),
 )
 HEAD = """# What training comes to
@@ -130,6 +136,9 @@ def _part(part: Part, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield ""
     if any(["best" in score for result in some for score in result["scores"]]):
         yield from _kuhn(some)
+    if part.outcomes:
+        yield from _outcomes(some)
+    yield from _curve(some)
     yield from _cost(some)
 
 
@@ -204,16 +213,81 @@ def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield ""
 
 
+def _outcomes(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Wins and draws against each opponent, by episode."""
+    yield "Won / drawn, by episode, both seats together:\n"
+    width = max([len(score["success"]) for one in results for score in one["scores"]])
+    yield f"| run | seed | memory | opponent | {' | '.join([f'episode {place + 1}' for place in range(width)])} |"
+    yield f"|---|---|---|---|{'---|' * width}"
+    for result in results:
+        arms = _arms(result)
+        for arm, opponent in dict.fromkeys([(score["arm"], score["opponent"]) for score in result["scores"]]):
+            some = [one for one in result["scores"] if (one["arm"], one["opponent"]) == (arm, opponent)]
+            cells = [
+                " / ".join(
+                    [f"{sum([one[key][place] for one in some]) / len(some):.0%}" for key in ("success", "draws")]
+                )
+                for place in range(width)
+            ]
+            yield f"| `{result['arm']}` | {result['seed']} | {arms[arm]} | {opponent} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _curve(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How the runs did on the way, as they looked at themselves."""
+    runs = [(result, _looks(result)) for result in results]
+    updates = sorted({update for _, looks in runs for update in looks})
+    if len(updates) > MOST_LOOKS:
+        updates = [updates[round(place * (len(updates) - 1) / (MOST_LOOKS - 1))] for place in range(MOST_LOOKS)]
+    text = (
+        "On the way, against the opponents of training: mean return in the last third of the episodes, and the share "
+        "of faulty answers, after so many updates."
+    )
+    yield f"{_wrapped(text)}\n"
+    yield f"| run | seed | {' | '.join(map(str, updates))} |"
+    yield f"|---|---|{'---|' * len(updates)}"
+    for result, looks in runs:
+        yield f"| `{result['arm']}` | {result['seed']} | {' | '.join([looks.get(one, '') for one in updates])} |"
+    yield ""
+
+
+def _looks(result: Mapping[str, Any]) -> dict[int, str]:
+    """Update -> what a look at a run then said."""
+    told = {}
+    for line in result["curve"]:
+        some = [score for score in line["scores"] if score["arm"] == "memory" and not score["held_out"]]
+        weights = [result["shares"].get(score["opponent"], 1.0) for score in some] or [1.0]
+        some = some or [score for score in line["scores"] if score["arm"] == "memory"]
+        weights = weights if len(weights) == len(some) else [1.0] * len(some)
+        late = sum([weight * score["late"] for weight, score in zip(weights, some, strict=True)]) / sum(weights)
+        told[line["update"]] = f"{late:+.2f} ({sum([score['faulty'] for score in some]) / len(some):.0%})"
+    return told
+
+
 def _cost(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the runs took."""
     told = [
         f"`{one['arm']}` {one['seed']}: {one['updates']} updates, {one['seconds']['wall']:.0f} s "
-        f"({one['seconds']['cpu']:.0f} s of CPU)"
+        f"({one['seconds']['cpu']:.0f} s of CPU){_speed(one)}"
         for one in results
     ]
     versions = results[0]["versions"]
     made = ", ".join([f"{name} {versions[name]}" for name in ("metarena", "torch", "trl") if name in versions])
     yield _wrapped(f"Time: {'; '.join(told)}. {made}.") + "\n"
+
+
+def _speed(result: Mapping[str, Any]) -> str:
+    """Time of an update, tokens a second and memory, where they were kept."""
+    steps = [step for step in result.get("steps", ()) if step["tokens/learned"]]
+    if not steps:
+        return ""
+    seconds, rollout, update = (median([step[key] for step in steps]) for key in SECONDS)
+    played = sum([step["tokens"] for step in steps]) / sum([step["seconds/rollout"] for step in steps])
+    learned = sum([step["tokens/learned"] for step in steps]) / sum([step["seconds/update"] for step in steps])
+    return (
+        f", {seconds:.1f} s an update ({rollout:.1f} s of it play, {update:.1f} s learning), {played:,.0f} tokens a "
+        f"second in play and {learned:,.0f} in learning, at most {result['memory']:,.0f} MiB"
+    )
 
 
 def _wrapped(text: str, width: int = 120) -> str:

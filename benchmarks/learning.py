@@ -5,6 +5,7 @@ Each run is a process of its own; what is there already is not run again. A run 
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -19,6 +20,11 @@ from typing import Any, NamedTuple
 from benchmarks.cost import ROOT
 
 RESULTS = ROOT / "docs" / "results"
+STEP = (
+    "update", "return", "faulty", "decisions", "learned", "entropy", "tokens", "tokens/learned", "seconds",
+    "seconds/rollout", "seconds/update",
+)  # fmt: skip
+"""Metrics of an update that are kept."""
 RECIPES = ROOT / "examples" / "training"
 
 
@@ -47,7 +53,7 @@ ARMS: dict[str, Arm] = {
     "probe-lamer": Arm("probe", _SEEDS, 4000, _LAMER),
     "probe-single": Arm("probe", _SEEDS, 4000, {"credit": {"mode": "single"}}),
     "probe-grpo": Arm("probe", _SEEDS, 4000, {**_ALONE, "credit": {"mode": "single", "estimator": "grpo"}}),
-    "kuhn": Arm("kuhn", _SEEDS, 1000),
+    "kuhn": Arm("kuhn", _SEEDS, 2400),
     "kuhn-mage": Arm("kuhn-scratch", (0,), 1000, _MAGE),
     "kuhn-lamer": Arm("kuhn-scratch", (0,), 1000, _LAMER),
     "kuhn-gigpo": Arm("kuhn-scratch", (0,), 1000, {**_ALONE, "credit": {"mode": "single", "estimator": "gigpo"}}),
@@ -136,10 +142,18 @@ def _one(name: str, seed: int, work: Path) -> None:
         "seconds": seconds,
         "scores": scores,
         "curve": [line for line in lines if line["kind"] == "evaluation"],
+        "steps": _thinned([line for line in lines if line["kind"] == "update"]),
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "shares": {other.recipe.name: other.share for other in config.opponents},
         "versions": json.loads(versions()),
     }
     _file(name, seed).write_text(json.dumps(_rounded(kept), indent=None, separators=(",", ":")), encoding="utf-8")
+
+
+def _thinned(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What is kept of the updates, of at most a hundred of them."""
+    some = lines[:: -(-len(lines) // 100)] if lines else []
+    return [{key: line[key] for key in STEP if line.get(key) is not None} for line in some]
 
 
 def _teacher(work: Path) -> Path:

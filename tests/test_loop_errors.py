@@ -20,6 +20,7 @@ from league.store.store import Store
 from tests.play import match_of, play_here
 from tests.training_runs import SMALL, config, lines, same, stopped_after, toml, trained, updates, weights
 from training.config import TrainConfig, from_toml
+from training.progress import Reached
 
 LORA = {"lora": {"rank": 2, "alpha": 4, "targets": ["q_proj", "v_proj"]}}
 
@@ -132,7 +133,19 @@ def test_a_folder_of_another_run_or_of_something_else_is_left_alone(tmp_path: Pa
     (tmp_path / "run" / "run.json").write_text("{")
     assert "run.json cannot be read" in said(lambda: trained(given))
     left = {tmp_path / "other", tmp_path / "other" / "letter.txt", tmp_path / "file"}
-    assert set(tmp_path.rglob("*")) == {*before, *left}
+    there = {path for path in tmp_path.rglob("*") if path.suffix != ".lock"}
+    assert there == {*before, *left} - {tmp_path / "run.lock"}
+
+
+def test_a_folder_takes_one_run_at_a_time(tmp_path: Path) -> None:
+    given, refused = config(tmp_path / "run", optimise={"updates": 1}), list[str]()
+
+    def tell(reached: Reached) -> None:
+        refused.append(said(lambda: trained(given)))  # a lock of a file holds within a process, too
+
+    assert trained(given, tell=tell).update == 1
+    assert set(refused) == {f"{tmp_path / 'run'}: another process trains there"}
+    assert trained(given).update == 1, "it is free again"
 
 
 def test_a_run_that_is_in_the_store_with_another_setup_keeps_its_place(tmp_path: Path) -> None:

@@ -1,7 +1,12 @@
-"""The folder of a run: it takes one run, told by its whole configuration."""
+"""The folder of a run: it takes one run, told by its whole configuration, in one process at a time."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
+from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from games.errors import UserError, in_words
 from league.store.training import difference
@@ -9,6 +14,23 @@ from training.config import TrainConfig
 
 CONFIG = "run.json"
 """The whole configuration of a run, in its folder."""
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder; the file beside it that says so stays. Raises UserError where one is in."""
+    lock = FileLock(f"{folder}.lock", timeout=0)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise UserError(f"{folder}: another process trains there") from None
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def claim(config: TrainConfig) -> bool:

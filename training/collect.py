@@ -35,6 +35,8 @@ class Collection(NamedTuple):
     """Share of its decisions that were illegal or could not be read."""
     rollout_seconds: float
     credit_seconds: float
+    tokens: int = 0
+    """Of the prompts and answers of the learner, whether or not they are trained on."""
 
 
 class Collected(Sequence[Window]):
@@ -109,7 +111,13 @@ def told(records: Sequence[MatchRecord], learner: str, rollout: float, credit: f
     ]
     faulty = sum([fault in FORM for fault in own])
     means = [float(np.mean(by_episode[episode])) for episode in sorted(by_episode)]
-    return Collection([], {}, 0, len(records), 0, means, faulty / max(len(own), 1), rollout, credit)
+    tokens = sum([
+        len(row.said.prompt_ids or ()) + len(row.said.completion_ids or ())
+        for record in records
+        for row in record.generations
+        if seats.get((record.match.match_id, row.episode)) == row.seat
+    ])  # fmt: skip
+    return Collection([], {}, 0, len(records), 0, means, faulty / max(len(own), 1), rollout, credit, tokens)
 
 
 def _together(own: Collection | None) -> Collection:
@@ -142,6 +150,7 @@ def _together(own: Collection | None) -> Collection:
         sum([part.faulty * part.decisions for part in parts]) / max(decisions, 1),
         max([part.rollout_seconds for part in parts]),
         max([part.credit_seconds for part in parts]),
+        sum([part.tokens for part in parts]),
     )
 
 

@@ -45,6 +45,8 @@ class Score(NamedTuple):
     """Standard errors of these means over matches."""
     success: Sequence[float]
     """Share of the matches in which the episode was won, or solved."""
+    draws: Sequence[float]
+    """Share of them in which it came to its end and nobody won; of a task, in which it was not solved."""
     faulty: float
     """Share of its decisions that were illegal or could not be read."""
     late: float
@@ -96,11 +98,12 @@ def overall(scores: Sequence[Score], shares: Mapping[str, float], arm: str, held
 
 def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> Score:
     opponent, held, arm, first = case
-    returns, won, answers, faulty = [], [], 0, 0
+    returns, won, drawn, answers, faulty = [], [], [], 0, 0
     for result in results:
         seats = [record.order.index(first) for record in result.episodes]
         returns.append([record.returns[seat] for seat, record in zip(seats, result.episodes, strict=True)])
         won.append([record.success[seat] for seat, record in zip(seats, result.episodes, strict=True)])
+        drawn.append([record.offender is None and not any(record.success) for record in result.episodes])
         for seat, record in zip(seats, result.episodes, strict=True):
             own = [note.fault for note in record.notes if note.seat == seat]
             answers += len(own)
@@ -109,7 +112,8 @@ def _score(case: tuple[str, bool, str, int], results: Sequence[MatchResult]) -> 
     late = table[:, -max(1, table.shape[1] // 3) :].mean(axis=1)
     return Score(
         opponent, held, arm, first, len(table), table.mean(axis=0).tolist(),
-        [_error(column) for column in table.T], np.array(won).mean(axis=0).tolist(), faulty / max(answers, 1),
+        [_error(column) for column in table.T], np.array(won).mean(axis=0).tolist(),
+        np.array(drawn).mean(axis=0).tolist(), faulty / max(answers, 1),
         float(late.mean()), _error(late),
     )  # fmt: skip
 

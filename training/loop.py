@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -25,7 +26,7 @@ from league.store.store import Store
 from league.store.training import CheckpointRow, TrainingRun, check_run, keep_checkpoint, register_run
 from training.arguments import arguments, check_loggers
 from training.begin import Begun, base_folder, begin, field_of, held_out_of, loaded
-from training.claim import claim, digest, setup
+from training.claim import claim, digest, held, setup
 from training.collect import Collected
 from training.config import TrainConfig
 from training.draw import Field, Pool
@@ -74,18 +75,19 @@ def run(config: TrainConfig, store: Store | None, notices: Notices, stop: Event)
     row = TrainingRun(config.name, setup(config), versions(), config.seed, datetime.now(UTC))
     if store is not None and Path(store.path).is_file():
         check_run(store, row)
-    new = together.is_main_process and claim(config)
-    try:
-        made, checkpoint = _prepared(config, field, pool, store, notices, stop)
-        if store is not None:
-            register_run(store, row)
-    except UserError:
-        if new:  # nothing is in it that was trained, and the file may be mended
-            shutil.rmtree(config.folder)
-        raise
-    except StoppedError:
-        return Outcome(0, config.optimise.updates, True, None)
-    return made.go_on(checkpoint)
+    with held(config.folder) if together.is_main_process else nullcontext():
+        new = together.is_main_process and claim(config)
+        try:
+            made, checkpoint = _prepared(config, field, pool, store, notices, stop)
+            if store is not None:
+                register_run(store, row)
+        except UserError:
+            if new:  # nothing is in it that was trained, and the file may be mended
+                shutil.rmtree(config.folder)
+            raise
+        except StoppedError:
+            return Outcome(0, config.optimise.updates, True, None)
+        return made.go_on(checkpoint)
 
 
 def _prepared(

@@ -88,7 +88,8 @@ class Journal:
 def measured(last: Collection, idle: bool, seconds: float) -> dict[str, float]:
     """The metrics of an update: what was collected, and where the time went."""
     other = max(seconds - last.rollout_seconds - last.credit_seconds, 0.0)
-    learned = sum([one.learns for one in last.samples])
+    rows = [one for one in last.samples if one.learns]
+    learned = len(rows)
     left_out = {**last.left_out, CUT_OFF: len(last.samples) - learned}
     return {
         "return": sum(last.returns) / max(len(last.returns), 1),
@@ -99,6 +100,8 @@ def measured(last: Collection, idle: bool, seconds: float) -> dict[str, float]:
         "decisions": float(last.decisions),
         "learned": float(learned),
         **{f"left_out/{reason}": float(count) for reason, count in sorted(left_out.items()) if count},
+        "tokens": float(last.tokens),
+        "tokens/learned": float(sum([len(row.prompt_ids) + len(row.completion_ids) for row in rows])),
         "idle": float(idle),
         "seconds": seconds,
         "seconds/rollout": last.rollout_seconds,
