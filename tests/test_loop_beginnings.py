@@ -229,6 +229,10 @@ def test_only_the_adapters_are_trained_and_they_play(tmp_path: Path) -> None:
     parts = TrainConfig(**{**given.__dict__, "out": str(tmp_path / "parts")})
     stopped_after(2, parts)
     assert same(weights(trained(parts).checkpoint), found)
+    moved = (tmp_path / "run").rename(tmp_path / "moved") / place.name
+    again = play_here(match_of("matrix_rps", f"checkpoint(path={moved})", "random", episodes=3))
+    assert [record.actions for record in again.episodes] == [record.actions for record in result.episodes]
+    assert trained(TrainConfig(**{**given.__dict__, "out": str(tmp_path / "moved")})).checkpoint == moved
 
 
 # What the distance is measured to

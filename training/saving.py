@@ -52,7 +52,8 @@ def mark(place: Path, about: About, update: int, metrics: Mapping[str, float | N
         metrics=dict(metrics),
     )
     part = place / f"{marked.MARK}.part"
-    part.write_text(made.model_dump_json(indent=1), encoding="utf-8")
+    told = made.model_copy(update={"base": None if made.base is None else marked.beside(place, made.base)})
+    part.write_text(told.model_dump_json(indent=1), encoding="utf-8")
     part.rename(place / marked.MARK)
     return made
 

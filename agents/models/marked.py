@@ -17,6 +17,8 @@ from games.errors import UserError
 MARK = "metarena.json"
 """Name of the mark."""
 FORMAT = 1
+BESIDE = "../"
+"""What the name of a base model begins with that lies beside the checkpoint."""
 TEMPLATES = "templates"
 """Folder of prompts in it, where it has its own."""
 MANNERS = frozenset(
@@ -46,7 +48,8 @@ class Mark(BaseModel):
     manners: dict[str, str | int | float]
     """Parameters of `llm` that it was trained with."""
     base: str | None
-    """Model that its adapter is for; None where all weights are here."""
+    """Model that its adapter is for; None where all weights are here. In the file, a folder beside the checkpoint is
+    `../NAME`, so that a run's folder can be moved."""
     base_digest: str | None
     digest: str
     """Of its weights."""
@@ -87,8 +90,16 @@ def read(name: str) -> tuple[Path, Mark]:
         raise UserError(f"checkpoint {name}: {MARK}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
     if unknown := sorted(mark.manners.keys() - MANNERS):
         raise UserError(f"checkpoint {name}: {MARK}: manners has no {unknown[0]!r:.60}")
+    if mark.base is not None and mark.base.startswith(BESIDE):
+        mark = mark.model_copy(update={"base": str(place.parent / mark.base.removeprefix(BESIDE))})
     _whole(name, place, mark)
     return place, mark
+
+
+def beside(place: Path, base: str) -> str:
+    """How the mark of a checkpoint names its base model."""
+    path = Path(base)
+    return f"{BESIDE}{path.name}" if path.is_absolute() and path.parent == place.resolve().parent else base
 
 
 def stamp(name: str) -> int:
