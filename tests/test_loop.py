@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("trl", reason="the extra train is not installed")
@@ -28,7 +29,7 @@ from games import registry
 from league.store import training as kept
 from league.store.store import Store
 from tests.local_models import forward
-from tests.play import play_here
+from tests.play import match_of, play_here
 from tests.test_trainer import sample
 from tests.training_runs import (
     config,
@@ -46,7 +47,7 @@ from training.begin import field_of
 from training.collect import Collected, Collection
 from training.config import TrainConfig
 from training.draw import Field, Pool, groups
-from training.evaluation import ARMS, Plan, evaluate
+from training.evaluation import ARMS, Plan, _score, evaluate
 from training.policy import Policy
 from training.progress import Reached, measured
 from training.samples import Sample
@@ -325,6 +326,28 @@ def test_greedy_looks_draw_nothing(tmp_path: Path) -> None:
         assert all([score.errors == [0.0] for score in one.scores]), "rock is met in one way alone"
 
 
+@pytest.mark.parametrize(("episodes", "late"), [(1, 1), (2, 1), (3, 1), (5, 1), (6, 2), (9, 3)])
+def test_the_last_third_of_a_match_has_an_episode_at_least(episodes: int, late: int) -> None:
+    results = [play_here(match_of("kuhn_poker", "random", "random", seed=k, episodes=episodes)) for k in range(20)]
+    score = _score(("random", False, "memory", 0), results)
+    ends = [
+        [record.returns[record.order.index(0)] for record in result.episodes[-late:]] for result in results
+    ]  # fmt: skip
+    assert score.late == pytest.approx(np.mean(ends))
+    assert score.late_error == pytest.approx(np.std(np.mean(ends, axis=1), ddof=1) / np.sqrt(20))
+
+
+@pytest.mark.usefixtures("troublemakers")
+def test_wins_losses_and_draws_are_all_there_is() -> None:
+    results = [play_here(match_of("tic_tac_toe", "random", "random", seed=k, episodes=2)) for k in range(60)]
+    score, other = [_score(("random", False, "memory", seat), results) for seat in (0, 1)]
+    assert [sum(shares) for shares in zip(score.success, other.success, score.draws, strict=True)] == [1.0, 1.0]
+    assert all([0 < draws < 0.3 for draws in score.draws])
+    lost = play_here(match_of("tic_tac_toe", "answer(kind=illegal)", "random"))
+    assert lost.episodes[0].offender == 0
+    assert _score(("random", False, "memory", 0), [lost]).draws == [0.0]
+
+
 # What is told
 
 
@@ -343,16 +366,18 @@ def test_what_was_learned_and_left_out_is_all_that_was_decided(whole: Path, tmp_
         for line in updates(place):
             left_out = sum([value for key, value in line.items() if key.startswith("left_out/")])
             assert line["learned"] + left_out == line["decisions"] > 0
+            assert line["tokens"] >= line["tokens/learned"] >= 2 * line["learned"]
             assert line["matches"] == 12
             assert 0 <= line["faulty"] <= 1
 
 
 def test_answers_that_were_cut_off_are_not_counted_as_learned() -> None:
     samples = [sample(number, [1], [2], 1.0, learns=number > 1) for number in range(5)]
-    found = measured(Collection(samples, {"fallback": 3}, 8, 4, 2, [0.5, 1.5], 0.0, 1.0, 1.0), False, 5.0)
+    found = measured(Collection(samples, {"fallback": 3}, 8, 4, 2, [0.5, 1.5], 0.0, 1.0, 1.0, 77), False, 5.0)
     assert (found["learned"], found["left_out/cut off"], found["left_out/fallback"]) == (3, 2, 3)
     assert (found["return"], found["return/episode_2"], found["seconds/update"]) == (1.0, 1.5, 3.0)
     assert (found["matches"], found["void"]) == (4, 2)
+    assert (found["tokens"], found["tokens/learned"]) == (77, 6)
 
 
 def test_a_window_with_nothing_to_learn_from_changes_no_weight_and_is_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Shapes carry letters: B rows, P tokens of the longest prompt, T of the longest c
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -27,31 +28,34 @@ class Batch(NamedTuple):
 
 def batch(rows: Window, pad: int, device: torch.device | str = "cpu") -> Batch:
     """Tensors of some rows; `pad` is the token that fills."""
-    prompts = [list(row.prompt_ids) if row else [pad] for row in rows]
-    answers = [list(row.completion_ids) if row else [pad] for row in rows]
-    learns = [bool(row and row.learns) for row in rows]
+    filler = (pad,)
+    answers = [row.completion_ids if row else filler for row in rows]
     known = [bool(row and row.logprobs is not None) for row in rows]
-    logprobs = [list(row.logprobs) if row and row.logprobs is not None else [0.0] * len(answer)
+    logprobs = [row.logprobs if row and row.logprobs is not None else [0.0] * len(answer)
                 for row, answer in zip(rows, answers, strict=True)]  # fmt: skip
-    mask = [[int(learn)] * len(answer) for learn, answer in zip(learns, answers, strict=True)]
-    advantages = torch.tensor([row.advantage if row else 0.0 for row in rows], dtype=torch.float32, device=device)
-    answers_BT = _right(answers, pad, device)  # noqa: N806
-    return Batch(
-        _left(prompts, pad, device),
-        _left([[1] * len(prompt) for prompt in prompts], 0, device),
-        answers_BT,
-        _right(mask, 0, device),
-        advantages[:, None].expand(answers_BT.shape).clone(),
-        _right(logprobs, 0.0, device),
-        torch.tensor(known, device=device)[:, None],
+    learns = torch.tensor([bool(row and row.learns) for row in rows])[:, None]
+    advantages = torch.tensor([row.advantage if row else 0.0 for row in rows], dtype=torch.float32)
+    prompt_ids_BP, prompt_mask_BP = _padded([row.prompt_ids if row else filler for row in rows], pad, left=True)  # noqa: N806
+    completion_ids_BT, there_BT = _padded(answers, pad, left=False)  # noqa: N806
+    made = Batch(
+        prompt_ids_BP,
+        prompt_mask_BP.long(),
+        completion_ids_BT,
+        (there_BT & learns).long(),
+        advantages[:, None].expand(completion_ids_BT.shape).clone(),
+        _padded(logprobs, 0.0, left=False)[0],
+        torch.tensor(known)[:, None],
     )
+    return Batch(*[part.to(device) for part in made])
 
 
-def _right(rows: Sequence[Sequence[float]], fill: float, device: torch.device | str) -> torch.Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows], device=device)
-
-
-def _left(rows: Sequence[Sequence[int]], fill: int, device: torch.device | str) -> torch.Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[*[fill] * (width - len(row)), *row] for row in rows], device=device)
+def _padded(rows: Sequence[Sequence[float]], fill: float, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows filled up to the longest, and where there was something; (rows, longest) each."""
+    lengths = torch.tensor([len(row) for row in rows])[:, None]
+    width = int(lengths.max())
+    places = torch.arange(width)
+    there = places >= width - lengths if left else places < lengths
+    values = torch.tensor(list(chain.from_iterable(rows)))
+    padded = torch.full(there.shape, fill, dtype=values.dtype)
+    padded[there] = values  # row by row, as they come
+    return padded, there
