@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 Z95 = 1.96
 MOST_LOOKS = 6
 """On the way, that are shown."""
+LEAST = 0.02
+"""What a best response has to earn above the equilibrium's value, a hand, for a share of it to say anything."""
 SECONDS = ("seconds", "seconds/rollout", "seconds/update")
 _OTHER_DEALS = 10**9
 """Added to the seed, so that nothing is judged on deals that the run has looked at."""
@@ -190,7 +192,7 @@ def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The last third of the hands by seat, and how much of what can be won against each opponent was won."""
     text = (
         "The last third of the hands, by seat; `exploited` is (earned - security) / (best response - security), as a "
-        "mean over opponents, with the equilibrium's value as security."
+        "mean over opponents that can be exploited (not `cfr`), with the equilibrium's value as security."
     )
     yield f"{_wrapped(text)}\n"
     yield "| run | seed | memory | opponents | first seat | second seat | exploited, first | exploited, second |"
@@ -206,8 +208,12 @@ def _kuhn(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                     own = [score for score in some if score["seat"] == seat]
                     late, errors = [score["late"] for score in own], [score["late_error"] for score in own]
                     cells.append(str(_mean([1.0] * len(own), late, errors)))
-                    gains = [(score["late"] - security) / (score["best"] - security) for score in own]
-                    shares.append(f"{sum(gains) / len(gains):.2f}")
+                    gains = [
+                        (score["late"] - security) / (score["best"] - security)
+                        for score in own
+                        if score["best"] - security > LEAST
+                    ]
+                    shares.append(f"{sum(gains) / len(gains):.2f}" if gains else "")
                 whom = "never met" if held else "training"
                 yield f"| `{result['arm']}` | {result['seed']} | {memory} | {whom} | {' | '.join([*cells, *shares])} |"
     yield ""

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("trl", reason="the extra train is not installed")
 
 import torch
+import trl.trainer.utils
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
@@ -140,6 +141,23 @@ def test_a_window_over_several_steps_is_the_same_gradient(model_folder: Path, tm
     parts = gradient_of(trainer(model_folder, tmp_path, [window], rows=2, steps=3, accumulate=3), 3)
     for name, part in whole.items():
         assert torch.allclose(parts[name], part, atol=2e-6), name
+
+
+def test_logits_are_computed_for_answers_and_not_for_their_prompts(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a large vocabulary the logits of prompts would be a third of a step on a CPU."""
+    real, seen = trl.trainer.utils._ChunkedLogProbFunction, list[int]()
+
+    class Watched:
+        @staticmethod
+        def apply(hidden: torch.Tensor, *more: Any) -> Any:
+            seen.append(len(hidden))
+            return real.apply(hidden, *more)
+
+    monkeypatch.setattr(trl.trainer.utils, "_ChunkedLogProbFunction", Watched)
+    gradient_of(trainer(model_folder, tmp_path, [[*SAMPLES, None]], correction="none", rows=6), 1)
+    assert seen == [sum([len(one.completion_ids) for one in SAMPLES if one.learns])]
 
 
 def test_training_makes_good_answers_likelier_and_bad_ones_less(model_folder: Path, tmp_path: Path) -> None:

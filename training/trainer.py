@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
+import trl.trainer.utils
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from trl.models.utils import disable_gradient_checkpointing
@@ -26,6 +27,20 @@ MOST_WEIGHT = 2.0
 """Of a token in `decoupled`."""
 MARK = "windows.json"
 """A file of each checkpoint: of which windows it is."""
+
+_has_triton = trl.trainer.utils._use_triton
+
+
+def _answers_alone(device: torch.device) -> bool:
+    """Whether logits are computed for answers alone, not for their prompts as well.
+
+    trl does that where it has Triton, and else not for the sake of compilers, which want equal shapes. Nothing is
+    compiled here, and on a CPU a large vocabulary makes it a third of a step.
+    """
+    return device.type == "cpu" or bool(_has_triton(device))
+
+
+trl.trainer.utils._use_triton = _answers_alone  # of its kernels another module decides
 
 
 class MetaGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl is looked at the same whether or not it is installed
